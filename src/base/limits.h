@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+/// Every limit on what a client, or Lisp code, can make the server hold, with its reason. A test
+/// reaches each of them.
+namespace clmcp::limits {
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+
+/// One message from a client. A whole source file fits many times over; beyond it lies a mistake.
+constexpr std::size_t kMessageBytes = 16 * kMiB;
+
+/// Nesting of JSON in a message. MCP needs a handful; a parser's stack must not be the limit.
+constexpr std::size_t kJsonDepth = 64;
+
+/// Messages in one batch of revision 2025-03-26.
+constexpr std::size_t kBatchMessages = 1000;
+
+/// Replies that wait for the client to read them. Beyond it we stop reading its requests.
+constexpr std::size_t kUnreadReplyBytes = 16 * kMiB;
+
+/// One frame to or from a worker: AGENT-PROTOCOL.md promises it. A message and its escapes fit.
+constexpr std::size_t kFrameBytes = 64 * kMiB;
+
+/// Nesting of a form from a worker; the protocol itself needs four.
+constexpr std::size_t kFormDepth = 32;
+
+/// Output of one call kept from each of stdout and stderr: this much from its beginning and as much
+/// from its end. A model reads far less.
+constexpr std::size_t kOutputHeadBytes = 256 * kKiB;
+constexpr std::size_t kOutputTailBytes = 256 * kKiB;
+
+/// Calls that wait for one session.
+constexpr std::size_t kQueuedCalls = 10'000;
+
+/// From the start of the worker image to its first word. It takes some 10 ms; a machine deep in
+/// swap gets a thousand times that.
+constexpr std::chrono::seconds kWorkerStart{10};
+
+/// Making an image for another SBCL takes a few seconds, once.
+constexpr std::chrono::seconds kImageBuild{300};
+
+/// From an interrupt to the moment the worker is killed because it did not stop.
+constexpr std::chrono::seconds kInterruptGrace{5};
+
+/// From the end of input to the exit while calls are still running.
+constexpr std::chrono::seconds kExitGrace{10};
+
+}  // namespace clmcp::limits
