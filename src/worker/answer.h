@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+#include "worker/form.h"
+#include "worker/worker.h"
+
+namespace clmcp::worker {
+
+/// The agent's first message.
+struct Ready {
+  std::int64_t protocol;
+};
+
+/// The agent's answer to the request with this number.
+struct Done {
+  std::int64_t id;
+  Answer answer;
+};
+
+using AgentMessage = std::variant<Ready, Done>;
+
+/// Makes sense of a frame's payload. Unknown keys are passed over; a missing or mistyped one is an
+/// error, since then the agent is not the one we know.
+[[nodiscard]] Result<AgentMessage> parse_agent_message(std::string_view payload);
+
+/// The payload that asks for `request` under the number `id`.
+[[nodiscard]] std::string print_request(const Request& request, std::int64_t id);
+
+}  // namespace clmcp::worker

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "worker/reaper.h"
+
+namespace clmcp::worker {
+
+/// What to start. Standard input is always the null device.
+struct ChildSpec {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+  Fd output;
+  Fd error;
+  Fd control;  // becomes descriptor 3; none where it is empty
+};
+
+/// One process in a group of its own, which dies when we die. Destroying the Child kills the group;
+/// the Reaper does the rest.
+class Child {
+ public:
+  [[nodiscard]] static Result<Child> start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exit);
+
+  ~Child();
+
+  Child(Child&& other) noexcept : reaper_(other.reaper_), pid_(std::exchange(other.pid_, 0)) {}
+
+  Child& operator=(Child&& other) noexcept;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// Sends a signal that carries `value`, to the process alone: what user code started should not
+  /// be hit by an interrupt.
+  void signal(int number, int value) const;
+
+  void kill_group() const;
+
+ private:
+  Child(Reaper& reaper, pid_t pid) : reaper_(&reaper), pid_(pid) {}
+
+  Reaper* reaper_;
+  pid_t pid_;
+};
+
+}  // namespace clmcp::worker

@@ -1,0 +1,306 @@
+#include "worker/sbcl_worker.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <signal.h>
+#include <string.h>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/loop.h"
+#include "base/result.h"
+#include "worker/answer.h"
+#include "worker/child.h"
+#include "worker/frame.h"
+#include "worker/guardian.h"
+#include "worker/image.h"
+#include "worker/reaper.h"
+#include "worker/worker.h"
+
+namespace clmcp::worker {
+namespace {
+
+constexpr std::int64_t kProtocol = 1;
+constexpr std::size_t kReadBytes = 64 * limits::kKiB;
+
+enum class State {
+  kFinding,   ///< waiting for the image
+  kStarting,  ///< the process runs, the agent has not spoken yet
+  kIdle,
+  kBusy,
+  kEnding,  ///< killed, or its link is broken; waiting for the Reaper
+  kEnded,
+};
+
+/// Why there is no process, as a sentence with what to do.
+std::string explain(const Error& error) {
+  if (error.code != ErrorCode::kSystem) {
+    return error.message;
+  }
+  return fmt::format(
+      "The Lisp process cannot be started: {}. If its image is at fault, make it anew with 'make "
+      "build', or name an SBCL with --lisp.",
+      error.message);
+}
+
+std::string describe(ExitStatus status) {
+  if (status.signal != 0) {
+    return fmt::format("was killed by signal {} ({})", status.signal,
+                       ::strsignal(status.signal));  // NOLINT(concurrency-mt-unsafe): one thread
+  }
+  return fmt::format("exited with code {}", status.exit_code);
+}
+
+class SbclWorker final : public Worker {
+ public:
+  SbclWorker(Loop& loop, Reaper& reaper, ImageFinder& images, std::string guard_token,
+             WorkerEvents& events)
+      : loop_(loop),
+        reaper_(reaper),
+        images_(images),
+        guard_token_(std::move(guard_token)),
+        events_(events) {}
+
+  void find_image() {
+    images_.find([weak = std::weak_ptr(alive_), this](Result<std::filesystem::path> image) {
+      if (weak.expired()) {
+        return;
+      }
+      const Result<void> started = start_process(image);
+      if (!started) {
+        end(explain(started.error()));
+      }
+    });
+  }
+
+  void request(const Request& request) override {
+    state_ = State::kBusy;
+    unsent_ += make_frame(print_request(request, ++request_id_));
+    send();
+  }
+
+  void interrupt() override {
+    if (state_ == State::kBusy) {
+      // With the request's number, so that an interrupt which comes too late hits no other.
+      child_->signal(SIGINT, static_cast<int>(request_id_ & 0x7fffffff));
+    }
+  }
+
+  void kill() override {
+    if (child_) {
+      state_ = State::kEnding;
+      child_->kill_group();
+    }
+  }
+
+ private:
+  Result<void> start_process(const Result<std::filesystem::path>& image) {
+    image_ = TRY(image).native();
+    FdPair output = TRY(make_pipe());
+    FdPair error = TRY(make_pipe());
+    FdPair control = TRY(make_socket_pair());
+    child_ =
+        TRY(Child::start({.argv = {image_, "--noinform", "--disable-ldb", "--end-runtime-options"},
+                          .environment = {{Guardian::kVariable, guard_token_}},
+                          .output = std::move(output.theirs),
+                          .error = std::move(error.theirs),
+                          .control = std::move(control.theirs)},
+                         reaper_, [this](ExitStatus status) { on_exit(status); }));
+    output_ = std::move(output.ours);
+    error_ = std::move(error.ours);
+    control_ = std::move(control.ours);
+    output_events_ = std::make_unique<FdEvents>(loop_, output_.get());
+    error_events_ = std::make_unique<FdEvents>(loop_, error_.get());
+    control_events_ = std::make_unique<FdEvents>(loop_, control_.get());
+    output_events_->on_readable([this] { drain(Stream::kOutput); });
+    error_events_->on_readable([this] { drain(Stream::kError); });
+    control_events_->on_readable([this] { receive(); });
+    state_ = State::kStarting;
+    start_limit_ = loop_.after(limits::kWorkerStart, [this] { give_up("did not start in time"); });
+    return {};
+  }
+
+  void send() {
+    std::string_view rest = unsent_;
+    IoStatus status = IoStatus::kOk;
+    while (!rest.empty() && status == IoStatus::kOk) {
+      status = write_some(control_.get(), rest);
+    }
+    unsent_.erase(0, unsent_.size() - rest.size());
+    if (!unsent_.empty() && status == IoStatus::kWouldBlock) {
+      control_events_->once_writable([this] { send(); });
+    }
+    // Other failures mean that the process is going, which the Reaper will tell.
+  }
+
+  /// Passes on what is in a pipe now. While more keeps coming the loop calls again, so that a flood
+  /// on one pipe cannot keep us from everything else.
+  void drain(Stream stream) {
+    const Fd& fd = stream == Stream::kOutput ? output_ : error_;
+    std::string bytes;
+    for (std::size_t total = 0; total < limits::kMiB; total += bytes.size()) {
+      bytes.clear();
+      const IoStatus status = read_some(fd.get(), bytes, kReadBytes);
+      if (status == IoStatus::kClosed || status == IoStatus::kFailed) {
+        FdEvents& events = stream == Stream::kOutput ? *output_events_ : *error_events_;
+        events.pause_reading();  // User code closed it; there is nothing more to come.
+      }
+      if (status != IoStatus::kOk) {
+        return;
+      }
+      if (state_ == State::kStarting) {
+        last_words_.append(bytes, 0, limits::kKiB);
+      }
+      events_.on_output(stream, bytes);
+    }
+  }
+
+  void receive() {
+    const IoStatus status = read_some(control_.get(), frames_.buffer(), kReadBytes);
+    if (status == IoStatus::kWouldBlock) {
+      return;
+    }
+    if (status != IoStatus::kOk) {
+      // Gone, or user code closed the descriptor: either way it cannot serve any more.
+      control_events_->pause_reading();
+      child_->kill_group();
+      return;
+    }
+    const std::weak_ptr<bool> weak = alive_;
+    while (!weak.expired() && take_frame()) {
+    }
+  }
+
+  Result<std::optional<AgentMessage>> next_message() {
+    const std::optional<std::string> payload = TRY(frames_.next());
+    if (!payload) {
+      return std::nullopt;
+    }
+    return TRY(parse_agent_message(*payload));
+  }
+
+  /// Handles one frame; false when there is none left.
+  bool take_frame() {
+    Result<std::optional<AgentMessage>> message = next_message();
+    if (!message) {
+      give_up(fmt::format("broke the protocol ({})", message.error().message));
+      return false;
+    }
+    if (!*message) {
+      return false;
+    }
+    if (const Ready* ready = std::get_if<Ready>(&**message)) {
+      on_ready(*ready);
+      return true;
+    }
+    Done& done = std::get<Done>(**message);
+    if (state_ != State::kBusy || done.id != request_id_) {
+      give_up("answered what it was not asked");
+      return false;
+    }
+    // All that the operation wrote is in the pipes by now; see AGENT-PROTOCOL.md.
+    drain(Stream::kOutput);
+    drain(Stream::kError);
+    state_ = State::kIdle;
+    events_.on_answer(std::move(done.answer));
+    return true;
+  }
+
+  void on_ready(const Ready& ready) {
+    start_limit_.cancel();
+    if (state_ != State::kStarting || ready.protocol != kProtocol) {
+      give_up(fmt::format("speaks protocol {} where {} is wanted; rebuild it", ready.protocol,
+                          kProtocol));
+      return;
+    }
+    state_ = State::kIdle;
+    events_.on_ready();
+  }
+
+  void give_up(std::string why) {
+    failure_ = std::move(why);
+    kill();
+  }
+
+  void on_exit(ExitStatus status) {
+    start_limit_.cancel();
+    drain(Stream::kOutput);
+    drain(Stream::kError);
+    if (!failure_.empty()) {
+      end(fmt::format("The worker {} {}.", image_, failure_));
+    } else if (state_ == State::kStarting) {
+      end(fmt::format("The worker {} {} before it was ready{}. {}", image_, describe(status),
+                      last_words(),
+                      images_.discard(image_)
+                          ? "It will be made anew by the next evaluation."
+                          : "Make it anew with 'make build', or name another SBCL with --lisp."));
+    } else {
+      end(fmt::format("The Lisp process {}.", describe(status)));
+    }
+  }
+
+  /// The last line that it said, for a worker that dies before it serves.
+  [[nodiscard]] std::string last_words() const {
+    const std::size_t end = last_words_.find_last_not_of(" \n\r\t");
+    if (end == std::string::npos) {
+      return "";
+    }
+    const std::string_view words = std::string_view(last_words_).substr(0, end + 1);
+    return fmt::format(" (it said: {})", words.substr(words.find_last_of('\n') + 1));
+  }
+
+  void end(std::string how) {
+    state_ = State::kEnded;
+    events_.on_end(std::move(how));  // May destroy us: nothing may follow.
+  }
+
+  Loop& loop_;
+  Reaper& reaper_;
+  ImageFinder& images_;
+  std::string guard_token_;
+  WorkerEvents& events_;
+  State state_ = State::kFinding;
+  std::string image_;
+  std::string failure_;
+  std::string last_words_;
+  Fd output_;
+  Fd error_;
+  Fd control_;
+  std::unique_ptr<FdEvents> output_events_;  // Before the descriptors in the order of destruction.
+  std::unique_ptr<FdEvents> error_events_;
+  std::unique_ptr<FdEvents> control_events_;
+  std::optional<Child> child_;
+  FrameReader frames_;
+  std::string unsent_;
+  std::int64_t request_id_ = 0;
+  Timer start_limit_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For calls that outlive us.
+};
+
+}  // namespace
+
+std::unique_ptr<Worker> SbclSource::start(WorkerEvents& events) {
+  if (!guardian_) {
+    if (Result<Guardian> guardian = Guardian::start(reaper_)) {
+      guardian_.emplace(*std::move(guardian));
+    }  // Without one we serve all the same; a machine that cannot fork will say so soon enough.
+  }
+  auto worker = std::make_unique<SbclWorker>(
+      loop_, reaper_, images_, guardian_ ? guardian_->token() : std::string(), events);
+  worker->find_image();
+  return worker;
+}
+
+}  // namespace clmcp::worker

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/interface.h"
+#include "worker/form.h"
+
+namespace clmcp::worker {
+
+/// What ended an operation in Lisp.
+struct Condition {
+  std::string type;
+  std::string message;
+  std::vector<std::string> backtrace;
+};
+
+/// A loaded system and where its definition was found, so that it can be loaded again.
+struct SystemRef {
+  std::string name;
+  std::optional<std::string> definition;
+};
+
+/// What the agent says when an operation is done.
+struct Answer {
+  std::optional<std::vector<std::string>> values = {};
+  std::optional<std::string> text = {};
+  std::vector<std::string> warnings = {};
+  std::optional<Condition> condition = {};
+  std::string package = {};
+  std::optional<std::vector<SystemRef>> systems = {};
+};
+
+/// An operation of the agent with its arguments, a property list.
+struct Request {
+  std::string operation;
+  Form::List arguments;
+};
+
+enum class Stream { kOutput, kError };
+
+/// What a worker tells its owner. on_end is the last call; the worker may be destroyed in it.
+class WorkerEvents : public Interface {
+ public:
+  virtual void on_ready() = 0;
+  virtual void on_output(Stream stream, std::string_view bytes) = 0;
+  /// All output that the operation wrote has been passed on before.
+  virtual void on_answer(Answer answer) = 0;
+  /// The worker is gone; `how` is a sentence that says how it ended.
+  virtual void on_end(std::string how) = 0;
+};
+
+/// One Lisp process that serves one request at a time. Destroying it ends the process and
+/// everything it started.
+class Worker : public Interface {
+ public:
+  /// Only after on_ready, and after the answer to the request before.
+  virtual void request(const Request& request) = 0;
+  /// Asks the running operation to stop; its answer then says that it was interrupted.
+  virtual void interrupt() = 0;
+  /// Ends the process; on_end follows.
+  virtual void kill() = 0;
+};
+
+/// Where workers come from: SBCL in the product, a puppet in tests.
+class WorkerSource : public Interface {
+ public:
+  /// Starts one. Its events come later, never from inside this call.
+  [[nodiscard]] virtual std::unique_ptr<Worker> start(WorkerEvents& events) = 0;
+};
+
+}  // namespace clmcp::worker
