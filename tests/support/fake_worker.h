@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/form.h"
+#include "worker/worker.h"
+
+namespace clmcp::testing {
+
+/// A worker that does what the test says, and remembers what it was asked.
+class FakeWorkers final : public worker::WorkerSource {
+ public:
+  [[nodiscard]] std::unique_ptr<worker::Worker> start(worker::WorkerEvents& events) override {
+    ++started;
+    current = &events;
+    return std::make_unique<Puppet>(*this);
+  }
+
+  /// The events of the worker that was started last; null once it is gone.
+  worker::WorkerEvents* current = nullptr;
+  int started = 0;
+  int interrupts = 0;
+  int kills = 0;
+  std::vector<std::string> requests;
+
+  void answer(worker::Answer answer) { current->on_answer(std::move(answer)); }
+
+  void answer_value(std::string value) {
+    answer({.values = std::vector{std::move(value)}, .package = "COMMON-LISP-USER"});
+  }
+
+ private:
+  class Puppet final : public worker::Worker {
+   public:
+    explicit Puppet(FakeWorkers& owner) : owner_(owner) {}
+
+    ~Puppet() override { owner_.current = nullptr; }
+
+    Puppet(const Puppet&) = delete;
+    Puppet& operator=(const Puppet&) = delete;
+    Puppet(Puppet&&) = delete;
+    Puppet& operator=(Puppet&&) = delete;
+
+    void request(const worker::Request& request) override {
+      std::string text = "(:" + request.operation;
+      for (const worker::Form& argument : request.arguments) {
+        text += " " + worker::print_form(argument);
+      }
+      owner_.requests.push_back(text + ")");
+    }
+
+    void interrupt() override { ++owner_.interrupts; }
+
+    void kill() override { ++owner_.kills; }
+
+   private:
+    FakeWorkers& owner_;
+  };
+};
+
+}  // namespace clmcp::testing
