@@ -1,0 +1,59 @@
+;;;; interrupts.lisp — SIGINT stops the operation that is running, and nothing else.
+;;;;
+;;;; The handler unwinds straight to the operation's top instead of signalling a condition, so no
+;;;; HANDLER-CASE of the user's can swallow it; cleanup forms run. It does so only while *RUNNING*
+;;;; is true, which is never the case while a frame is read or written: so frames are always whole,
+;;;; and no critical section is needed around them.
+;;;;
+;;;; The race: signal and request travel apart. A signal can arrive before the request it is meant
+;;;; for was read, or after it was answered and when the next one is already there. A signal sent
+;;;; with sigqueue(3) carries the request's id (its low 31 bits), and hits that request or none. A
+;;;; plain one is kept when a request waits in the socket, and dropped when there is none.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *running* nil
+  "Id of the operation that may be interrupted now, or NIL.")
+
+(defvar *interrupt-pending* nil
+  "Id of a request to interrupt as it starts; T for the next one, whichever it is.")
+
+(defvar *operation-exit* nil
+  "Function of a failure that unwinds to the top of the operation.")
+
+(defconstant +control-fd+ 3)
+
+(defun signal-id (id)
+  "What a signal for the request ID carries."
+  (ldb (byte 31 0) id))
+
+(defun on-interrupt (target)
+  "Called in the main thread for each SIGINT; TARGET is what the signal carries, or NIL."
+  (cond ((and *running* (member target (list nil (signal-id *running*))))
+         (with-interrupts-allowed
+           (funcall *operation-exit* (interrupted))))
+        ((readable-p +control-fd+)
+         (setf *interrupt-pending* (or target t)))))
+
+(defun interrupted ()
+  (make-failure :type "INTERRUPTED" :message "Evaluation interrupted."
+                :frames (let ((*describing* t)
+                              (*clock* nil)) ; its time may be long
+                          (call-with-time-limit *listing-seconds*
+                                                (lambda () (backtrace nil))))))
+
+(defun interrupted-already-p (id)
+  (member (shiftf *interrupt-pending* nil) (list t (signal-id id))))
+
+(defun call-interruptibly (id function)
+  "As CALL-WITH-ESCAPE, for the whole operation that answers the request ID."
+  (call-with-escape
+   (lambda ()
+     (let ((*operation-exit* *escape*))
+       (unwind-protect
+            (progn
+              (setf *running* id)
+              (when (interrupted-already-p id)
+                (funcall *operation-exit* (interrupted)))
+              (funcall function))
+         (setf *running* nil))))))
