@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <optional>
+
+#include "app/exit_code.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+namespace clmcp::app {
+
+/// The command line, and the environment variables that stand in for it.
+struct Options {
+  enum class Command {
+    kServe,  ///< MCP on standard input and output, or a REPL at a terminal
+    kTools,  ///< print the reference page of the tools
+  };
+
+  Command command = Command::kServe;
+  std::optional<std::filesystem::path> lisp;
+  std::optional<std::filesystem::path> image;
+  std::chrono::seconds exit_grace = limits::kExitGrace;
+  LogLevel log_level = LogLevel::kWarning;
+  std::optional<std::filesystem::path> log_file;
+};
+
+/// Reads the command line. Where there is nothing left to do (--help, --version, a mistake), it has
+/// said what is to be said, and the exit code is the answer.
+[[nodiscard]] std::expected<Options, ExitCode> parse_options(int argc, const char* const* argv);
+
+}  // namespace clmcp::app
