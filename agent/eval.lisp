@@ -54,8 +54,10 @@
                                                   parenthesis, quote or bar is missing. ~
                                                   The form starts")
                                      code start count)))))
-    ;; Not a tail call: backtraces end at this function's frame.
-    (values (read stream nil end))))
+    ;; With *READ-SUPPRESS* true nothing could be read that sets it back. Not a tail call: backtraces
+    ;; end at this function's frame.
+    (let ((*read-suppress* nil))
+      (values (read stream nil end)))))
 
 (defun fail-to-read (condition reason code position count)
   "End the evaluation: COUNT forms of CODE were evaluated when the reader stopped at POSITION."
