@@ -11,8 +11,9 @@
 (in-package #:cl-mcp-build)
 
 (defparameter *files*
-  '("package" "wire" "sbcl" "escape" "plain" "printing" "conditions" "backtrace" "warnings"
-    "streams" "interrupts" "ops" "definitions" "systems" "quicklisp" "loading" "eval" "main")
+  '("package" "wire" "sbcl" "link" "escape" "plain" "printing" "conditions" "backtrace" "warnings"
+    "streams" "interrupts" "ops" "definitions" "systems" "quicklisp" "loading" "eval"
+    "checkpoint" "main")
   "In the order they are loaded.")
 
 (defparameter *sources* *load-truename*)

@@ -21,8 +21,6 @@
 (defvar *operation-exit* nil
   "Function of a failure that unwinds to the top of the operation.")
 
-(defconstant +control-fd+ 3)
-
 (defun signal-id (id)
   "What a signal for the request ID carries."
   (ldb (byte 31 0) id))

@@ -4,34 +4,33 @@
 
 (defconstant +protocol+ 1)
 
-(defun serve (&aux (process (process-id)))
-  "Answer requests until the server is gone."
-  (labels ((send (octets)
-             ;; A copy of this process that the code forked has nobody to answer to.
-             (unless (and (= process (process-id))
-                          (write-octets +control-fd+ octets))
-               (leave 0)))
-           (next-request ()
-             (receive (lambda (octets start) (read-octets +control-fd+ octets start))))
-           (next-answer (&aux id)
-             (handler-case (let ((request (next-request)))
-                             (when (eq request :end-of-stream)
-                               (leave 0))
-                             (setf id (request-id request))
-                             (frame (answer request)))
-               (malformed-message (condition)
-                 (frame `(:done :id ,id :condition
-                                (:type "PROTOCOL-ERROR"
-                                 :message ,(malformed-message-reason condition)))))
-               (broken-stream () (leave 70)))))
-    (send (frame (list :ready :protocol +protocol+
-                       :lisp (format nil "~A ~A" (lisp-implementation-type)
-                                     (lisp-implementation-version)))))
-    (loop (send (next-answer)))))
+(defun send-ready ()
+  (send (frame (list :ready :protocol +protocol+
+                     :lisp (format nil "~A ~A" (lisp-implementation-type)
+                                   (lisp-implementation-version))))))
+
+(defun next-answer (&aux id)
+  "The frame that answers the next request."
+  (handler-case (let ((request (next-request)))
+                  (setf id (request-id request))
+                  (frame (answer request)))
+    (malformed-message (condition)
+      (frame `(:done :id ,id :condition
+                     (:type "PROTOCOL-ERROR" :message ,(malformed-message-reason condition)))))
+    (broken-stream () (leave 70))))
+
+(defun serve ()
+  "Answer requests until the server is gone. A copy that is resumed leaves the request behind in
+which it was made: the original has answered it."
+  (send-ready)
+  (loop (block turn
+          (let ((*leave-turn* (lambda () (return-from turn))))
+            (send (next-answer))))))
 
 (defun start ()
   "The image's toplevel function."
   (close-on-exec +control-fd+)
+  (setf *process* (process-id))
   (restore-lisp-home)
   (install-streams)
   (install-signal-handlers #'on-interrupt)

@@ -106,9 +106,10 @@ the properties that the answer to every such operation has; and the failure, if 
 EXPLAIN puts it."
   (setf *recorder* (make-recorder))
   (multiple-value-bind (results failure)
-      (call-guarded (lambda ()
-                      (multiple-value-prog1 (funcall function)
-                        (run-finalizers))))
+      (let ((*leave-turn* nil))         ; every request of the user's is answered
+        (call-guarded (lambda ()
+                        (multiple-value-prog1 (funcall function)
+                          (run-finalizers)))))
     (recover failure)
     (finish-streams)
     (when failure

@@ -112,6 +112,86 @@ the process, so there are no stale ones. Where the file cannot be opened, go on 
   "Set what threads see of SYMBOL, whatever is bound here."
   (setf (sb-ext:symbol-global-value symbol) value))
 
+;;; Processes
+
+(macrolet ((define-call (name c-name result (&rest parameters) documentation)
+             `(defun ,name ,(mapcar #'first parameters)
+                ,documentation
+                (sb-alien:alien-funcall
+                 (sb-alien:extern-alien ,c-name (function ,result ,@(mapcar #'second parameters)))
+                 ,@(mapcar #'first parameters)))))
+  (define-call process-id "getpid" sb-alien:int () "Our own number.")
+  (define-call parent-process-id "getppid" sb-alien:int () "Our parent's number.")
+  (define-call close-descriptor "close" sb-alien:int ((fd sb-alien:int)) "Close FD.")
+  (define-call yield-processor "sched_yield" sb-alien:int () "Let others run.")
+  (define-call %fork "fork" sb-alien:int () "As fork(2).")
+  (define-call %setpgid "setpgid" sb-alien:int ((pid sb-alien:int) (group sb-alien:int))
+    "As setpgid(2).")
+  (define-call %prctl "prctl" sb-alien:int ((option sb-alien:int) (value sb-alien:unsigned-long))
+    "As prctl(2).")
+  (define-call %open "open" sb-alien:int ((path sb-alien:c-string) (flags sb-alien:int))
+    "As open(2).")
+  (define-call %waitpid "waitpid" sb-alien:int
+      ((pid sb-alien:int) (status (* sb-alien:int)) (options sb-alien:int))
+    "As waitpid(2).")
+  (define-call %recvmsg "recvmsg" sb-alien:long
+      ((fd sb-alien:int) (message sb-sys:system-area-pointer) (flags sb-alien:int))
+    "As recvmsg(2)."))
+
+(defun fork-process ()
+  "0 in the copy, its number in the original; NIL where there can be no copy."
+  (let ((pid (sb-sys:without-interrupts (%fork))))
+    (if (minusp pid) nil pid)))
+
+(defun wait-for-process (pid)
+  "The exit status of the child PID."
+  (sb-alien:with-alien ((status sb-alien:int 0))
+    (loop while (minusp (%waitpid pid (sb-alien:addr status) 0))
+          while (= (sb-alien:get-errno) +eintr+))
+    status))
+
+(defun die-with-parent ()
+  "Have the kernel kill us when our parent ends."
+  (%prctl 1 9))                         ; PR_SET_PDEATHSIG, SIGKILL
+
+(defun lead-process-group ()
+  (%setpgid 0 0))
+
+(defun raised (fd)
+  "FD moved out of the way of the standard ones: where user code closed one of those, the next that
+is opened gets its number."
+  (prog1 (spare-descriptor fd)
+    (close-descriptor fd)))
+
+(defun open-null-device ()
+  (raised (%open "/dev/null" 2)))       ; O_RDWR
+
+(defun threads-running-p ()
+  (rest (sb-thread:list-all-threads)))
+
+(defun receive-descriptors (fd count)
+  "The COUNT descriptors that come with the next octet on FD, or NIL. Only recvmsg(2) can take them;
+what is laid out here are Linux's struct msghdr, iovec and cmsghdr of a 64-bit machine."
+  (let* ((size (+ 16 (* 4 count)))
+         (room (make-octets (+ 56 16 8 (* 8 (ceiling size 8))))))
+    (sb-sys:with-pinned-objects (room)
+      (let* ((message (sb-sys:vector-sap room))
+             (vector (sb-sys:sap+ message 56))
+             (data (sb-sys:sap+ message 72))
+             (control (sb-sys:sap+ message 80)))
+        (setf (sb-sys:sap-ref-sap vector 0) data
+              (sb-sys:sap-ref-64 vector 8) 1
+              (sb-sys:sap-ref-sap message 16) vector
+              (sb-sys:sap-ref-64 message 24) 1
+              (sb-sys:sap-ref-sap message 32) control
+              (sb-sys:sap-ref-64 message 40) (* 8 (ceiling size 8)))
+        (when (and (= 1 (loop for got = (%recvmsg fd message #x40000000) ; MSG_CMSG_CLOEXEC
+                              while (and (minusp got) (= (sb-alien:get-errno) +eintr+))
+                              finally (return got)))
+                   (= size (sb-sys:sap-ref-64 control 0)))
+          (loop for index below count
+                collect (raised (sb-sys:signed-sap-ref-32 control (+ 16 (* 4 index))))))))))
+
 ;;; Start of a worker
 
 (defvar *lisp-home* nil
@@ -207,9 +287,6 @@ again and again after as long. No thread is made, and the user's own timers are 
            (funcall function))
       (sb-sys:without-interrupts
         (sb-ext:unschedule-timer timer)))))
-
-(defun process-id ()
-  (sb-unix:unix-getpid))
 
 (defmacro with-interrupts-allowed (&body body)
   `(sb-sys:with-interrupts ,@body))

@@ -51,6 +51,15 @@
   (loop for (symbol stream) on (standard-streams) by #'cddr
         do (set-global symbol stream)))
 
+(defun let-go-of-output ()
+  "Point descriptors 0, 1 and 2 at the null device and forget the copies."
+  (let ((null (open-null-device)))
+    (loop for fd in '(0 1 2)
+          do (copy-descriptor null fd))
+    (close-descriptor null))
+  (loop for (nil spare) in (shiftf *spares* '())
+        do (close-descriptor spare)))
+
 (defun finish-streams ()
   "Hand all output to the descriptors; mend what user code closed."
   (loop for (fd spare) in *spares*

@@ -2,9 +2,12 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <expected>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -84,6 +87,27 @@ Result<Fd> private_descriptor(int fd, int open_flags) {
     return std::unexpected(system_error(fmt::format("Cannot copy descriptor {}", fd)));
   }
   return copy;
+}
+
+Result<void> send_descriptors(int socket, std::initializer_list<int> descriptors) {
+  char byte = 'F';
+  iovec data{.iov_base = &byte, .iov_len = 1};
+  const std::size_t bytes = descriptors.size() * sizeof(int);
+  std::vector<std::max_align_t> room(CMSG_SPACE(bytes) / sizeof(std::max_align_t) + 1);
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = CMSG_SPACE(bytes);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(bytes);
+  std::memcpy(CMSG_DATA(header), descriptors.begin(), bytes);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1) {
+    return std::unexpected(system_error("Cannot pass descriptors on"));
+  }
+  return {};
 }
 
 IoStatus read_some(int fd, std::string& into, std::size_t most) {

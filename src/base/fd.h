@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,9 @@ struct FdPair {
 /// whoever gave us `fd`, and a shell whose terminal turned non-blocking misbehaves after we are
 /// gone. Files keep their position and sockets cannot be opened anew; they are duplicated.
 [[nodiscard]] Result<Fd> private_descriptor(int fd, int open_flags);
+
+/// Sends one byte over a socket, and copies of `descriptors` with it.
+[[nodiscard]] Result<void> send_descriptors(int socket, std::initializer_list<int> descriptors);
 
 enum class IoStatus {
   kOk,          ///< moved at least one byte

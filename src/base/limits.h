@@ -40,6 +40,10 @@ constexpr std::size_t kQueuedCalls = 10'000;
 /// swap gets a thousand times that.
 constexpr std::chrono::seconds kWorkerStart{10};
 
+/// From the end of a call to the checkpoint behind it. It takes some 2 ms, more with a large heap;
+/// a worker that was stopped just then must not hold the next call for long.
+constexpr std::chrono::seconds kCheckpoint{3};
+
 /// Making an image for another SBCL takes a few seconds, once.
 constexpr std::chrono::seconds kImageBuild{300};
 

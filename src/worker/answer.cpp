@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "worker/form.h"
+#include "worker/frame.h"
 #include "worker/worker.h"
 
 namespace clmcp::worker {
@@ -49,6 +50,14 @@ Result<std::string> string(const Form::List& list, std::string_view key, std::si
     return malformed(key);
   }
   return *form->string();
+}
+
+Result<std::int64_t> integer(const Form::List& message, std::string_view key) {
+  const Form* form = find_property(message, key, 1);
+  if (form == nullptr || form->integer() == nullptr) {
+    return malformed(key);
+  }
+  return *form->integer();
 }
 
 Result<Condition> parse_condition(const Form& form) {
@@ -87,11 +96,7 @@ Result<std::vector<SystemRef>> parse_systems(const Form& form) {
 }
 
 Result<Done> parse_done(const Form::List& list) {
-  const Form* id = find_property(list, "id", 1);
-  if (id == nullptr || id->integer() == nullptr) {
-    return malformed("id");
-  }
-  Done done{.id = *id->integer(), .answer = {}};
+  Done done{.id = TRY(integer(list, "id")), .answer = {}};
   if (const Form* values = find_property(list, "values", 1)) {
     done.answer.values = TRY(strings(*values, "values"));
   }
@@ -125,11 +130,21 @@ Result<AgentMessage> parse_agent_message(std::string_view payload) {
   if (kind == "done") {
     return TRY(parse_done(*list));
   }
-  const Form* protocol = find_property(*list, "protocol", 1);
-  if (kind != "ready" || protocol == nullptr || protocol->integer() == nullptr) {
-    return malformed("message");
+  if (kind == "ready") {
+    return Ready{.protocol = TRY(integer(*list, "protocol"))};
   }
-  return Ready{.protocol = *protocol->integer()};
+  if (kind == "frozen") {
+    return FrozenCopy{.pid = TRY(integer(*list, "pid"))};
+  }
+  return malformed("message");
+}
+
+Result<std::optional<AgentMessage>> next_agent_message(FrameReader& frames) {
+  const std::optional<std::string> payload = TRY(frames.next());
+  if (!payload) {
+    return std::nullopt;
+  }
+  return TRY(parse_agent_message(*payload));
 }
 
 std::string print_request(const Request& request, std::int64_t id) {

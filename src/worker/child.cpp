@@ -106,7 +106,7 @@ Result<Child> Child::start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exi
     become(argv, environment, descriptors, report.get(), parent);
   }
   (void)::setpgid(pid, pid);  // In both processes, as either may come first.
-  reaper.watch(pid, std::move(on_exit));
+  reaper.watch(pid, spec.orphans, std::move(on_exit));
   Child child(reaper, pid);
 
   // The pipe reads end of file once exec has closed it, and else the reason why it could not.
@@ -118,6 +118,19 @@ Result<Child> Child::start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exi
     return std::unexpected(system_error(fmt::format("Cannot run {}", spec.argv.front())));
   }
   return child;
+}
+
+Child Child::adopt(pid_t pid, Reaper& reaper) {
+  reaper.watch(pid, Reaper::Orphans::kLeave, nullptr);
+  return {reaper, pid};
+}
+
+bool Child::run_user_code(Reaper::OnExit on_exit) {
+  if (!reaper_->holds(pid_)) {
+    return false;
+  }
+  reaper_->watch(pid_, Reaper::Orphans::kEnd, std::move(on_exit));
+  return true;
 }
 
 Child::~Child() {

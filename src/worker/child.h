@@ -19,6 +19,7 @@ struct ChildSpec {
   Fd output;
   Fd error;
   Fd control;  // becomes descriptor 3; none where it is empty
+  Reaper::Orphans orphans = Reaper::Orphans::kLeave;
 };
 
 /// One process in a group of its own, which dies when we die. Destroying the Child kills the group;
@@ -26,6 +27,9 @@ struct ChildSpec {
 class Child {
  public:
   [[nodiscard]] static Result<Child> start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exit);
+
+  /// One that we did not start ourselves, but became the parent of.
+  [[nodiscard]] static Child adopt(pid_t pid, Reaper& reaper);
 
   ~Child();
 
@@ -36,6 +40,10 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// From now on it runs user code, and `on_exit` hears of its end. False where it has ended
+  /// already.
+  [[nodiscard]] bool run_user_code(Reaper::OnExit on_exit);
 
   /// Sends a signal that carries `value`, to the process alone: what user code started should not
   /// be hit by an interrupt.

@@ -105,7 +105,7 @@ Result<Guardian> Guardian::start(Reaper& reaper) {
     ours.reset();
     guard(theirs.get(), entry);
   }
-  reaper.watch(pid, nullptr);
+  reaper.watch(pid, Reaper::Orphans::kLeave, nullptr);
   return Guardian(std::move(token), std::move(ours));
 }
 

@@ -87,8 +87,14 @@ Reaper::~Reaper() {
   }
 }
 
-void Reaper::watch(pid_t pid, OnExit on_exit) {
-  watched_.insert_or_assign(pid, Row{.on_exit = std::move(on_exit)});
+Reaper::Patience::~Patience() {
+  if (reaper_ != nullptr && --reaper_->patience_ == 0) {
+    reaper_->sweep();
+  }
+}
+
+void Reaper::watch(pid_t pid, Orphans orphans, OnExit on_exit) {
+  watched_.insert_or_assign(pid, Row{.on_exit = std::move(on_exit), .orphans = orphans});
 }
 
 bool Reaper::holds(pid_t pid) const {
@@ -112,18 +118,22 @@ void Reaper::reap() {
     }
     if (const auto found = watched_.find(pid); found != watched_.end()) {
       found->second.reaped = true;
+      sweeping_ = sweeping_ || found->second.orphans == Orphans::kEnd;
       ended.emplace_back(pid, status_of(status));
     }
   }
-  // Again for each that dies of it: an orphan leaves its own children to us.
-  if (!ended.empty() || sweeping_) {
-    sweeping_ = end_orphans();
-  }
+  sweep();  // Again for each that dies of it: an orphan leaves its own children to us.
   for (const auto& [pid, status] : ended) {
     // Taken out just before the call: the call before may have made this one be forgotten.
     if (auto row = watched_.extract(pid); !row.empty() && row.mapped().on_exit) {
       row.mapped().on_exit(status);
     }
+  }
+}
+
+void Reaper::sweep() {
+  if (sweeping_ && patience_ == 0) {
+    sweeping_ = end_orphans();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 
 #include <sys/types.h>
 
@@ -28,8 +29,32 @@ class Reaper {
 
   using OnExit = std::move_only_function<void(ExitStatus)>;
 
+  /// What to do with orphans when a child has ended.
+  enum class Orphans {
+    kLeave,  ///< it has none; those that are there belong to others
+    kEnd,    ///< it ran user code
+  };
+
   /// Calls `on_exit` once, from the loop, when the child `pid` has ended.
-  void watch(pid_t pid, OnExit on_exit);
+  void watch(pid_t pid, Orphans orphans, OnExit on_exit);
+
+  /// While one of these lives no orphan is ended: a child is about to come to us that nobody
+  /// watches yet.
+  class Patience {
+   public:
+    explicit Patience(Reaper& reaper) : reaper_(&reaper) { ++reaper.patience_; }
+
+    ~Patience();
+
+    Patience(Patience&& other) noexcept : reaper_(std::exchange(other.reaper_, nullptr)) {}
+
+    Patience& operator=(Patience&&) = delete;
+    Patience(const Patience&) = delete;
+    Patience& operator=(const Patience&) = delete;
+
+   private:
+    Reaper* reaper_;
+  };
 
   /// Whether `pid` is still a process of ours: until we reap it, its number cannot mean another.
   [[nodiscard]] bool holds(pid_t pid) const;
@@ -39,15 +64,18 @@ class Reaper {
 
  private:
   void reap();
+  void sweep();
   [[nodiscard]] bool end_orphans() const;
 
   struct Row {
     OnExit on_exit;  // Empty once the process is forgotten.
+    Orphans orphans;
     bool reaped = false;
   };
 
   std::map<pid_t, Row> watched_;
-  bool sweeping_ = false;  // A process of ours died, and what it left behind is being ended.
+  bool sweeping_ = false;  // A worker died, and what it left behind is being ended.
+  int patience_ = 0;
 };
 
 }  // namespace clmcp::worker

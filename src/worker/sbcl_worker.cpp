@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "worker/answer.h"
 #include "worker/child.h"
 #include "worker/frame.h"
+#include "worker/freezing.h"
 #include "worker/guardian.h"
 #include "worker/image.h"
 #include "worker/reaper.h"
@@ -40,7 +42,8 @@ enum class State {
   kStarting,  ///< the process runs, the agent has not spoken yet
   kIdle,
   kBusy,
-  kEnding,  ///< killed, or its link is broken; waiting for the Reaper
+  kFreezing,  ///< a frozen copy is being made
+  kEnding,    ///< killed, or its link is broken; waiting for the Reaper
   kEnded,
 };
 
@@ -85,10 +88,30 @@ class SbclWorker final : public Worker {
     });
   }
 
+  /// Becomes the worker that `frozen` is a copy of.
+  void take_over(FrozenSbcl& frozen) {
+    const Result<void> resumed = resume(frozen);
+    if (!resumed) {
+      loop_.post([weak = std::weak_ptr(alive_), this, why = resumed.error().message] {
+        if (!weak.expired()) {
+          end(why);
+        }
+      });
+    }
+  }
+
   void request(const Request& request) override {
     state_ = State::kBusy;
-    unsent_ += make_frame(print_request(request, ++request_id_));
-    send();
+    send_request(request);
+  }
+
+  void freeze(Froze done) override {
+    state_ = State::kFreezing;
+    const Result<void> begun = begin_freezing(std::move(done));
+    if (!begun) {
+      // The agent may wait for a socket that will not come, so it cannot be used any more.
+      give_up(begun.error().message);
+    }
   }
 
   void interrupt() override {
@@ -116,11 +139,33 @@ class SbclWorker final : public Worker {
                           .environment = {{Guardian::kVariable, guard_token_}},
                           .output = std::move(output.theirs),
                           .error = std::move(error.theirs),
-                          .control = std::move(control.theirs)},
+                          .control = std::move(control.theirs),
+                          .orphans = Reaper::Orphans::kEnd},
                          reaper_, [this](ExitStatus status) { on_exit(status); }));
-    output_ = std::move(output.ours);
-    error_ = std::move(error.ours);
-    control_ = std::move(control.ours);
+    attend(std::move(output.ours), std::move(error.ours), std::move(control.ours));
+    return {};
+  }
+
+  Result<void> resume(FrozenSbcl& frozen) {
+    image_ = "that was a checkpoint";
+    FdPair output = TRY(make_pipe());
+    FdPair error = TRY(make_pipe());
+    child_ = std::move(frozen.child);
+    if (!child_->run_user_code([this](ExitStatus status) { on_exit(status); })) {
+      return std::unexpected(
+          Error{.code = ErrorCode::kUnavailable, .message = "The checkpoint is gone."});
+    }
+    attend(std::move(output.ours), std::move(error.ours), std::move(frozen.link));
+    unsent_ = make_frame("(:resume)");
+    send();
+    return send_descriptors(control_.get(), {output.theirs.get(), error.theirs.get()});
+  }
+
+  /// Listens to a process that is starting, at our ends of its descriptors.
+  void attend(Fd output, Fd error, Fd control) {
+    output_ = std::move(output);
+    error_ = std::move(error);
+    control_ = std::move(control);
     output_events_ = std::make_unique<FdEvents>(loop_, output_.get());
     error_events_ = std::make_unique<FdEvents>(loop_, error_.get());
     control_events_ = std::make_unique<FdEvents>(loop_, control_.get());
@@ -128,8 +173,35 @@ class SbclWorker final : public Worker {
     error_events_->on_readable([this] { drain(Stream::kError); });
     control_events_->on_readable([this] { receive(); });
     state_ = State::kStarting;
-    start_limit_ = loop_.after(limits::kWorkerStart, [this] { give_up("did not start in time"); });
+    limit_ = loop_.after(limits::kWorkerStart, [this] { give_up("did not start in time"); });
+  }
+
+  void send_request(const Request& request) {
+    unsent_ += make_frame(print_request(request, ++request_id_));
+    send();
+  }
+
+  Result<void> begin_freezing(Froze done) {
+    FdPair link = TRY(make_socket_pair());
+    send_request({.operation = "freeze", .arguments = {}});
+    TRY(send_descriptors(control_.get(), {link.theirs.get()}));
+    limit_ = loop_.after(limits::kCheckpoint, [this] { give_up("made no checkpoint in time"); });
+    freezing_.emplace(loop_, reaper_, std::move(link.ours),
+                      [this, done = std::move(done)](auto frozen) mutable {
+                        conclude_freezing(std::move(frozen), std::move(done));
+                      });
     return {};
+  }
+
+  void conclude_freezing(Result<std::unique_ptr<FrozenSbcl>> frozen, Froze done) {
+    limit_.cancel();
+    freezing_.reset();
+    state_ = State::kIdle;
+    if (!frozen) {
+      done(std::unexpected(std::move(frozen).error()));
+    } else {
+      done(*std::move(frozen));
+    }
   }
 
   void send() {
@@ -183,17 +255,9 @@ class SbclWorker final : public Worker {
     }
   }
 
-  Result<std::optional<AgentMessage>> next_message() {
-    const std::optional<std::string> payload = TRY(frames_.next());
-    if (!payload) {
-      return std::nullopt;
-    }
-    return TRY(parse_agent_message(*payload));
-  }
-
   /// Handles one frame; false when there is none left.
   bool take_frame() {
-    Result<std::optional<AgentMessage>> message = next_message();
+    Result<std::optional<AgentMessage>> message = next_agent_message(frames_);
     if (!message) {
       give_up(fmt::format("broke the protocol ({})", message.error().message));
       return false;
@@ -205,21 +269,26 @@ class SbclWorker final : public Worker {
       on_ready(*ready);
       return true;
     }
-    Done& done = std::get<Done>(**message);
-    if (state_ != State::kBusy || done.id != request_id_) {
+    Done* done = std::get_if<Done>(&**message);
+    const bool asked = state_ == State::kBusy || state_ == State::kFreezing;
+    if (done == nullptr || !asked || done->id != request_id_) {
       give_up("answered what it was not asked");
       return false;
+    }
+    if (state_ == State::kFreezing) {
+      freezing_->original_says(done->answer);
+      return true;
     }
     // All that the operation wrote is in the pipes by now; see AGENT-PROTOCOL.md.
     drain(Stream::kOutput);
     drain(Stream::kError);
     state_ = State::kIdle;
-    events_.on_answer(std::move(done.answer));
+    events_.on_answer(std::move(done->answer));
     return true;
   }
 
   void on_ready(const Ready& ready) {
-    start_limit_.cancel();
+    limit_.cancel();
     if (state_ != State::kStarting || ready.protocol != kProtocol) {
       give_up(fmt::format("speaks protocol {} where {} is wanted; rebuild it", ready.protocol,
                           kProtocol));
@@ -235,7 +304,7 @@ class SbclWorker final : public Worker {
   }
 
   void on_exit(ExitStatus status) {
-    start_limit_.cancel();
+    limit_.cancel();
     drain(Stream::kOutput);
     drain(Stream::kError);
     if (!failure_.empty()) {
@@ -285,7 +354,8 @@ class SbclWorker final : public Worker {
   FrameReader frames_;
   std::string unsent_;
   std::int64_t request_id_ = 0;
-  Timer start_limit_;
+  std::optional<Freezing> freezing_;
+  Timer limit_;  // On starting, or on making a checkpoint.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For calls that outlive us.
 };
 
@@ -300,6 +370,12 @@ std::unique_ptr<Worker> SbclSource::start(WorkerEvents& events) {
   auto worker = std::make_unique<SbclWorker>(
       loop_, reaper_, images_, guardian_ ? guardian_->token() : std::string(), events);
   worker->find_image();
+  return worker;
+}
+
+std::unique_ptr<Worker> SbclSource::resume(std::unique_ptr<Frozen> frozen, WorkerEvents& events) {
+  auto worker = std::make_unique<SbclWorker>(loop_, reaper_, images_, "", events);
+  worker->take_over(static_cast<FrozenSbcl&>(*frozen));  // We make no others.
   return worker;
 }
 

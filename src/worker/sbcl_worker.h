@@ -19,6 +19,8 @@ class SbclSource final : public WorkerSource {
       : loop_(loop), reaper_(reaper), images_(images) {}
 
   [[nodiscard]] std::unique_ptr<Worker> start(WorkerEvents& events) override;
+  [[nodiscard]] std::unique_ptr<Worker> resume(std::unique_ptr<Frozen> frozen,
+                                               WorkerEvents& events) override;
 
  private:
   Loop& loop_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/interface.h"
+#include "base/result.h"
 #include "worker/form.h"
 
 namespace clmcp::worker {
@@ -53,6 +55,10 @@ class WorkerEvents : public Interface {
   virtual void on_end(std::string how) = 0;
 };
 
+/// What a worker was at some moment: a copy of it that waits to take its place. Destroying it lets
+/// it go.
+class Frozen : public Interface {};
+
 /// One Lisp process that serves one request at a time. Destroying it ends the process and
 /// everything it started.
 class Worker : public Interface {
@@ -61,6 +67,11 @@ class Worker : public Interface {
   virtual void request(const Request& request) = 0;
   /// Asks the running operation to stop; its answer then says that it was interrupted.
   virtual void interrupt() = 0;
+  using Froze = std::move_only_function<void(Result<std::unique_ptr<Frozen>>)>;
+
+  /// Makes a frozen copy; only while no request is under way. `done` gets it, or why there can be
+  /// none; it is not called when the worker ends meanwhile.
+  virtual void freeze(Froze done) = 0;
   /// Ends the process; on_end follows.
   virtual void kill() = 0;
 };
@@ -70,6 +81,9 @@ class WorkerSource : public Interface {
  public:
   /// Starts one. Its events come later, never from inside this call.
   [[nodiscard]] virtual std::unique_ptr<Worker> start(WorkerEvents& events) = 0;
+  /// Lets a frozen copy go on; it is ready, or has ended, as one that was started.
+  [[nodiscard]] virtual std::unique_ptr<Worker> resume(std::unique_ptr<Frozen> frozen,
+                                                       WorkerEvents& events) = 0;
 };
 
 }  // namespace clmcp::worker

@@ -986,7 +986,7 @@ class Process(Case):
         self.assertEqual("SIMPLE-ERROR", self.failure('(error "x")')["type"])
 
     def test_operations_are_listed(self):
-        self.assertEqual(":evaluate :code :package\n:list-definitions :type\n:load-system :system\n"
+        self.assertEqual(":evaluate :code :package\n:freeze\n:list-definitions :type\n:load-system :system\n"
                          ":operations\n:restore-systems :systems",
                          self.worker.call("operations")["text"])
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <expected>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "worker/form.h"
 #include "worker/worker.h"
 
@@ -18,11 +20,21 @@ class FakeWorkers final : public worker::WorkerSource {
     return std::make_unique<Puppet>(*this);
   }
 
+  [[nodiscard]] std::unique_ptr<worker::Worker> resume(std::unique_ptr<worker::Frozen> /*frozen*/,
+                                                       worker::WorkerEvents& events) override {
+    ++resumed;
+    current = &events;
+    return std::make_unique<Puppet>(*this);
+  }
+
   /// The events of the worker that was started last; null once it is gone.
   worker::WorkerEvents* current = nullptr;
   int started = 0;
   int interrupts = 0;
   int kills = 0;
+  int resumed = 0;
+  int frozen = 0;
+  std::string why_not_freeze;  ///< set to have no checkpoint made
   std::vector<std::string> requests;
 
   void answer(worker::Answer answer) { current->on_answer(std::move(answer)); }
@@ -32,6 +44,8 @@ class FakeWorkers final : public worker::WorkerSource {
   }
 
  private:
+  struct Copy final : worker::Frozen {};
+
   class Puppet final : public worker::Worker {
    public:
     explicit Puppet(FakeWorkers& owner) : owner_(owner) {}
@@ -54,6 +68,16 @@ class FakeWorkers final : public worker::WorkerSource {
     void interrupt() override { ++owner_.interrupts; }
 
     void kill() override { ++owner_.kills; }
+
+    void freeze(Froze done) override {
+      if (!owner_.why_not_freeze.empty()) {
+        done(std::unexpected(
+            Error{.code = ErrorCode::kUnavailable, .message = owner_.why_not_freeze}));
+        return;
+      }
+      ++owner_.frozen;
+      done(std::make_unique<Copy>());
+    }
 
    private:
     FakeWorkers& owner_;

@@ -44,6 +44,12 @@ TEST(Answer, RefusesWhatTheAgentWouldNotSay) {
   }
 }
 
+TEST(Answer, MayBeTheFirstWordOfAFrozenCopy) {
+  const auto message = parse_agent_message("(:frozen :pid 4711)");
+  EXPECT_EQ(std::get<FrozenCopy>(*message).pid, 4711);
+  EXPECT_FALSE(parse_agent_message("(:frozen)").has_value());
+}
+
 TEST(Answer, AsksUnderANumber) {
   EXPECT_EQ(print_request({.operation = "evaluate",
                            .arguments = {{Keyword{"code"}}, {std::string("(car \"x\")")}}},

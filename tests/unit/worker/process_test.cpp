@@ -1,12 +1,14 @@
 // Child, Command, Reaper, ImageFinder and SbclSource with real processes.
 
 #include <chrono>
+#include <expected>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <signal.h>
@@ -17,6 +19,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -123,19 +127,58 @@ TEST_F(ProcessTest, AProgramThatDoesNotExistIsNamed) {
   EXPECT_EQ(child.error().message, "Cannot run " + program + ": No such file or directory");
 }
 
-TEST_F(ProcessTest, WhatADeadProcessLeavesBehindIsEnded) {
-  // The orphan holds the pipe: it reads end of file once the orphan is gone.
-  const CommandResult result = run_command("setsid sleep 1000 > /dev/null 2>&1 & echo $!");
-  const pid_t orphan = static_cast<pid_t>(std::stol(result.output));
-  loop_.post([] {});
-  while (::kill(orphan, 0) == 0) {
-    std::ifstream stat("/proc/" + std::to_string(orphan) + "/stat");
-    std::string line;
-    std::getline(stat, line);
-    if (line.find(") Z ") != std::string::npos) {
-      break;
-    }
+class OrphanTest : public ProcessTest {
+ protected:
+  /// Starts a process that leaves an orphan behind; the pipe reads end of file once that is gone
+  /// too.
+  void leave_orphan(Reaper::Orphans orphans, Callback on_exit) {
+    FdPair pipe = *make_pipe();
+    Fd error(::dup(pipe.theirs.get()));
+    child_ =
+        Child::start({.argv = {"/bin/sh", "-c", "setsid sleep 1000 & echo started"},
+                      .environment = {},
+                      .output = std::move(pipe.theirs),
+                      .error = std::move(error),
+                      .control = Fd(),
+                      .orphans = orphans},
+                     reaper_, [on_exit = std::move(on_exit)](ExitStatus) mutable { on_exit(); });
+    output_ = std::move(pipe.ours);
+    events_.emplace(loop_, output_.get());
+    events_->on_readable([this] {
+      if (read_some(output_.get(), said_, 100) == IoStatus::kClosed) {
+        gone_ = true;
+        loop_.stop();
+      }
+    });
   }
+
+  Result<Child> child_ = std::unexpected(Error{.code = ErrorCode::kNotFound, .message = ""});
+  Fd output_;
+  std::optional<FdEvents> events_;
+  std::string said_;
+  bool gone_ = false;
+};
+
+TEST_F(OrphanTest, WhatADeadWorkerLeavesBehindIsEnded) {
+  leave_orphan(Reaper::Orphans::kEnd, [] {});
+  run();
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(OrphanTest, WhatOthersSentIntoTheBackgroundIsLeftAlone) {
+  leave_orphan(Reaper::Orphans::kLeave, [this] { loop_.post([this] { loop_.stop(); }); });
+  run();
+  EXPECT_FALSE(gone_);
+}
+
+TEST_F(OrphanTest, NoneIsEndedWhileAChildIsAboutToCome) {
+  std::optional<Reaper::Patience> patience(std::in_place, reaper_);
+  leave_orphan(Reaper::Orphans::kEnd, [this] { loop_.post([this] { loop_.stop(); }); });
+  run();
+  EXPECT_FALSE(gone_);
+  patience.reset();
+  run();
+  EXPECT_TRUE(gone_);
 }
 
 TEST_F(ProcessTest, AGuardianEndsWhatWeLeaveBehindWhenWeAreGone) {

@@ -1,0 +1,62 @@
+;;;; checkpoint.lisp — a copy of this process, frozen, that can be the session again.
+;;;;
+;;;; A checkpoint is a fork that waits on a socket of its own. It must be a child of the server and
+;;;; not of the worker it copies, or the worker's death would take it along: so the fork forks once
+;;;; more and goes, and the copy waits until the server, as subreaper, has become its parent; only
+;;;; then can it ask to die with the server. It holds neither the worker's pipes nor its socket:
+;;;; they would hide the worker's end from the server.
+
+(in-package #:cl-mcp-agent)
+
+(define-op :freeze (&key)
+  "Leave a frozen copy of this process behind, on the socket that comes with the request."
+  (let* ((link (first (receive-descriptors +control-fd+ 1)))
+         (problem (cond ((null link) "No socket came with the request.")
+                        ((threads-running-p) "Threads are running.")
+                        (t (finish-streams)
+                           (leave-copy link)))))
+    (when link
+      (close-descriptor link))
+    (if problem
+        (list :condition (list :type "NO-CHECKPOINT" :message problem))
+        (list :text ""))))
+
+(defun leave-copy (link)
+  "Fork a frozen copy that has LINK; what went wrong, or NIL. Comes back in the worker only: the copy
+leaves SERVE's present request behind when it is resumed."
+  (let* ((server (parent-process-id))
+         (go-between (fork-process)))
+    (cond ((null go-between) "The process cannot be copied: fork failed.")
+          ((plusp go-between)
+           (unless (zerop (wait-for-process go-between))
+             "The process cannot be copied: fork failed."))
+          (t
+           (let ((go-between (process-id)))
+             (if (eql 0 (fork-process))
+                 (be-frozen link server go-between)
+                 (leave 0)))))))
+
+(defun be-frozen (link server go-between)
+  "Wait in the copy until the server says :RESUME, and go on serving."
+  (loop while (= (parent-process-id) go-between)
+        do (yield-processor))
+  (die-with-parent)
+  (unless (= (parent-process-id) server)
+    (leave 0))
+  (lead-process-group)
+  (copy-descriptor link +control-fd+)
+  (close-descriptor link)
+  (close-on-exec +control-fd+)
+  (let-go-of-output)
+  (setf *process* (process-id))
+  (send (frame (list :frozen :pid (process-id))))
+  (let ((request (next-request)))
+    (unless (eq (first request) :resume)
+      (leave 0)))
+  (destructuring-bind (output error) (receive-descriptors +control-fd+ 2)
+    (loop for (from to) in (list (list output 1) (list error 2))
+          do (copy-descriptor from to)
+             (close-descriptor from)))
+  (install-streams)
+  (send-ready)
+  (funcall *leave-turn*))
