@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/result.h"
 #include "session/operation.h"
 #include "worker/form.h"
 #include "worker/worker.h"
@@ -21,8 +23,8 @@
 namespace clmcp::session {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStateNames = {"cold", "starting", "restoring", "idle",
-                                                         "busy", "stopping", "closed"};
+constexpr std::array<std::string_view, 9> kStateNames = {
+    "cold", "starting", "restoring", "idle", "busy", "stopping", "freezing", "resuming", "closed"};
 
 constexpr std::string_view kFreshPackage = "COMMON-LISP-USER";
 
@@ -37,6 +39,18 @@ worker::Request restore_request(const std::vector<worker::SystemRef>& systems) {
   }
   return {.operation = "restore-systems",
           .arguments = {{worker::Keyword{"systems"}}, {std::move(list)}}};
+}
+
+/// The moment of a checkpoint, as seen from a death during `state`.
+std::string_view before_or_after(SessionState state) {
+  switch (state) {
+    case SessionState::kBusy:
+      return "before this call";
+    case SessionState::kStopping:
+      return "before that evaluation";
+    default:
+      return "after the last call";
+  }
 }
 
 Outcome failure(std::string type, std::string message) {
@@ -91,8 +105,8 @@ void Session::cancel(CallId id) {
     worker_->kill();  // Asked twice: whoever asks does not want to wait for the grace.
     return;
   }
-  if (first && !call->operation) {
-    return;  // A reset under way is completed: half of one is no state to be in.
+  if (first && (!call->operation || state_ == SessionState::kResuming)) {
+    return;  // A reset under way is completed, and so is the way back from a death.
   }
   Call taken_back = std::move(*call);
   queue_.erase(call);
@@ -103,6 +117,7 @@ void Session::close(const std::string& why) {
   enter(SessionState::kClosed);
   grace_.cancel();
   worker_.reset();
+  checkpoint_.reset();
   while (!queue_.empty()) {
     fail("SESSION-CLOSED", why);
   }
@@ -143,6 +158,7 @@ void Session::start_worker() {
 /// A reset is a new Lisp: nothing that code can do to the old one survives, whatever it was.
 void Session::begin_reset() {
   worker_.reset();
+  checkpoint_.reset();
   package_ = kFreshPackage;
   notice_.reset();
   drop_output();  // That of the world that ends.
@@ -154,7 +170,35 @@ void Session::begin_reset() {
   }
 }
 
+/// Has the worker leave a frozen copy of itself. Nobody waits for it but the next call, and the
+/// answer to the last one has been given.
+void Session::take_checkpoint() {
+  enter(SessionState::kFreezing);
+  worker_->freeze([this](Result<std::unique_ptr<worker::Frozen>> frozen) {
+    if (frozen) {
+      checkpoint_ = {.frozen = *std::move(frozen), .systems = systems_, .package = package_};
+    } else if (checkpoint_) {
+      checkpoint_->why_not_newer = frozen.error().message;
+    }
+    enter(SessionState::kIdle);
+    advance();
+  });
+}
+
+/// Lets the checkpoint take the place of the worker that died.
+void Session::resume_checkpoint() {
+  systems_ = checkpoint_->systems;
+  package_ = checkpoint_->package;
+  enter(SessionState::kResuming);
+  worker_ = workers_.resume(std::move(checkpoint_->frozen), *this);
+}
+
 void Session::on_ready() {
+  if (state_ == SessionState::kResuming) {
+    tell_of_death(what_is_back());
+    take_checkpoint();  // That one has become the worker.
+    return;
+  }
   if (systems_.empty()) {
     be_ready("");
     return;
@@ -191,24 +235,42 @@ void Session::on_answer(worker::Answer answer) {
     return;
   }
   grace_.cancel();
-  enter(SessionState::kIdle);
+  enter(SessionState::kFreezing);  // So that nothing is started from inside finish().
+  if (checkpoint_) {
+    ++checkpoint_->calls_since;
+  }
   Outcome outcome = collect();
   outcome.answer = std::move(answer);
   finish(std::move(outcome));
-  advance();
+  take_checkpoint();
 }
 
 void Session::on_end(std::string how) {
   grace_.cancel();
-  const SessionState before = state_;
   worker_.reset();
+  log_.warning("worker ended", {{"session", name_}, {"how", how}});
+  const SessionState before = state_;
+  if (before != SessionState::kResuming) {
+    death_ = {.how = std::move(how), .during = before};
+    if (checkpoint_ && checkpoint_->frozen) {
+      resume_checkpoint();
+      return;
+    }
+  }
+  checkpoint_.reset();
   package_ = kFreshPackage;
   enter(SessionState::kCold);
-  log_.warning("worker ended", {{"session", name_}, {"how", how}});
-  switch (before) {
+  tell_of_death(what_is_lost());
+  advance();
+}
+
+/// Answers the call during which the worker died, or has the next one tell it.
+void Session::tell_of_death(const std::string& consequence) {
+  const std::string& how = death_.how;
+  switch (death_.during) {
     case SessionState::kStarting:
       drop_output();  // Its last words are in `how` already.
-      fail("LISP-UNAVAILABLE", std::move(how));
+      fail("LISP-UNAVAILABLE", how);
       break;
     case SessionState::kRestoring:
       systems_.clear();
@@ -218,20 +280,33 @@ void Session::on_end(std::string how) {
                        how));
       break;
     case SessionState::kBusy:
-      fail("LISP-PROCESS-ENDED", fmt::format("{} {}", how, what_is_lost()));
+      fail("LISP-PROCESS-ENDED", fmt::format("{} {}", how, consequence));
       break;
     case SessionState::kStopping:
       // The answer to a cancelled call is not sent, so the next call must tell it too.
       notice_ = fmt::format(
           "An evaluation did not stop when it was interrupted, so its Lisp process was ended. {}",
-          what_is_lost());
+          consequence);
       fail("INTERRUPTED", *notice_);
       break;
     default:
-      notice_ = fmt::format("{} This happened between two calls. {}", how, what_is_lost());
+      notice_ = fmt::format("{} This happened between two calls. {}", how, consequence);
       break;
   }
-  advance();
+}
+
+std::string Session::what_is_back() const {
+  const std::string_view not_undone =
+      "Files written, messages sent and programs started since are not undone.";
+  if (checkpoint_->calls_since == 0) {
+    return fmt::format("The session is back to its state {}. {}", before_or_after(death_.during),
+                       not_undone);
+  }
+  return fmt::format(
+      "The session is back to an older state, without the {} before this one, since there could be "
+      "no newer checkpoint: {} {}",
+      checkpoint_->calls_since == 1 ? "call" : fmt::format("{} calls", checkpoint_->calls_since),
+      checkpoint_->why_not_newer, not_undone);
 }
 
 std::string Session::what_is_lost() const {

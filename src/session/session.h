@@ -39,6 +39,8 @@ enum class SessionState {
   kIdle,
   kBusy,      ///< it carries out the first call of the queue
   kStopping,  ///< that call was cancelled; it has been asked to stop
+  kFreezing,  ///< it makes a checkpoint of what it is after the last call
+  kResuming,  ///< it died, and a checkpoint is taking its place
   kClosed,
 };
 
@@ -78,6 +80,21 @@ class Session final : private worker::WorkerEvents {
     Done done;
   };
 
+  /// What the session was after some call.
+  struct Checkpoint {
+    std::unique_ptr<worker::Frozen> frozen;  // Empty once it has become the worker.
+    std::vector<worker::SystemRef> systems;
+    std::string package;
+    std::size_t calls_since = 0;     // Calls carried out that it does not know,
+    std::string why_not_newer = {};  // and why there is none that does.
+  };
+
+  /// The last death of a worker.
+  struct Death {
+    std::string how;
+    SessionState during = SessionState::kCold;
+  };
+
   void on_ready() override;
   void on_output(worker::Stream stream, std::string_view bytes) override;
   void on_answer(worker::Answer answer) override;
@@ -88,12 +105,16 @@ class Session final : private worker::WorkerEvents {
   void advance();
   void start_worker();
   void begin_reset();
+  void take_checkpoint();
+  void resume_checkpoint();
   void be_ready(const std::string& remarks);
   void finish(Outcome outcome);
   void fail(std::string type, std::string message);
+  void tell_of_death(const std::string& consequence);
   [[nodiscard]] Outcome collect();
   void drop_output();
   [[nodiscard]] std::string what_is_lost() const;
+  [[nodiscard]] std::string what_is_back() const;
 
   std::string name_;
   worker::WorkerSource& workers_;
@@ -103,6 +124,8 @@ class Session final : private worker::WorkerEvents {
   CallId last_id_ = 0;
   std::deque<Call> queue_;
   std::unique_ptr<worker::Worker> worker_;
+  std::optional<Checkpoint> checkpoint_;
+  Death death_;
   std::vector<worker::SystemRef> systems_;  // To be loaded again in every new worker.
   std::string package_ = "COMMON-LISP-USER";
   BoundedOutput output_{limits::kOutputHeadBytes, limits::kOutputTailBytes};

@@ -60,7 +60,7 @@ How to work with it:
 - Nobody can answer prompts: reading from standard input gives end of file.
 - list-definitions shows what this session has defined; reset-session gives a fresh Lisp with the loaded systems loaded again.
 - Long lists and deep structures are shown cut (100 elements, 10 levels): take parts with subseq, nth or gethash rather than printing all.
-- If the Lisp process dies (exit, a crash in foreign code), the reply says so; definitions are then lost and the next call starts afresh.)";
+- If a call kills the Lisp process (exit, a crash in foreign code), the reply says so, and the session is back to its state before that call; only what happened outside of it (files, network) is not undone.)";
 }
 
 std::string reference_page(const mcp::ToolSet& tools) {

@@ -23,6 +23,8 @@ IS_SANITIZED = "sanitize" in PROGRAM
 
 REPLY_SECONDS = 60
 EXIT_SECONDS = 20
+REST_SECONDS = 0.2  # an idle session whose processes stay as they are for this long has made its checkpoint
+MOST_CHECKPOINTS = 1  # that a session keeps by itself
 GONE_SECONDS = 2  # what the product promises after a signal or a lost reader
 
 NEWEST_REVISION = "2025-11-25"
@@ -140,6 +142,33 @@ def children(pid):
         fields = status(child)
         return fields.get("PPid", "").strip() == str(pid) and fields.get("Name", "").strip() != "cl-mcp-guardian"
     return [child for child in pids() if counts(child)]
+
+
+def target(pid, fd):
+    """What a descriptor leads to; empty when it is closed or the process is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{fd}")
+    except OSError:
+        return ""
+
+
+def is_lisp(pid):
+    """Whether a child of the server lives and has a control socket; a program that user code started has none."""
+    return state(pid) not in "ZX" and target(pid, 3).startswith("socket:")
+
+
+def is_frozen(pid):
+    """Whether a child of the server is a checkpoint: it holds nothing of a session's but the socket it waits on."""
+    return all(target(pid, fd) == "/dev/null" for fd in (0, 1, 2))
+
+
+def started(pid):
+    """When the process was started, in ticks of the clock; later than any other when it is gone."""
+    try:
+        line = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return float("inf")
+    return int(line.rsplit(")", 1)[1].split()[19])
 
 
 def open_descriptors(pid):
@@ -306,7 +335,26 @@ class Server:
         return self.call("evaluate-lisp", code=code, **arguments)
 
     def workers(self):
-        return [pid for pid in children(self.pid) if state(pid) != "Z"]
+        """Living Lisp processes that serve, oldest first. Just after a call the next checkpoint may be among them."""
+        living = [pid for pid in children(self.pid) if is_lisp(pid) and not is_frozen(pid)]
+        return sorted(living, key=lambda pid: (started(pid), pid))
+
+    def checkpoints(self):
+        """Frozen copies of workers that wait to take their place."""
+        return [pid for pid in children(self.pid) if is_lisp(pid) and is_frozen(pid)]
+
+    def wait_until_at_rest(self, seconds=REPLY_SECONDS):
+        """Until the session's processes have not changed for a while, so that the checkpoint of the last call is made;
+        then (worker, checkpoints). Nothing announces it: the reply comes before the checkpoint."""
+        last = [None, 0.0]
+
+        def is_at_rest():
+            now = self.workers(), self.checkpoints()
+            if now != last[0] or len(now[0]) != 1:
+                last[:] = now, time.monotonic()
+            return time.monotonic() - last[1] > REST_SECONDS
+        wait_until(is_at_rest, "one worker and a checkpoint that stay", seconds)
+        return last[0][0][0], last[0][1]
 
     def start_endless_evaluation(self, code="(progn RUNNING (loop))"):
         """Returns once Lisp is in it: RUNNING becomes a form that writes a file, and we wait for that file."""
@@ -357,6 +405,14 @@ class TestCase(unittest.TestCase):
         """The next request is answered, by Lisp too."""
         self.assertEqual(server.request("ping")["result"], {})
         self.assertEqual(server.evaluate("(+ 1 2)"), ("=> 3", False))
+
+    def assert_only_one_session_runs(self, server, seconds=5):
+        """One worker, what it keeps as checkpoints, and no zombie."""
+        def is_so():
+            known = server.workers() + server.checkpoints()
+            return (len(server.workers()) == 1 and len(server.checkpoints()) <= MOST_CHECKPOINTS
+                    and sorted(known) == sorted(children(server.pid)))
+        wait_until(is_so, "one worker, its checkpoint and no zombie", seconds)
 
     def assert_gone_in_time(self, server, since):
         """The promise after a signal or a lost reader: gone within 2 s, and nothing left."""

@@ -24,6 +24,13 @@ START_CHILDREN = """
     (sb-ext:run-program "sh" '("-c" "trap '' INT TERM HUP; sleep 1000 & wait") :search t :wait nil)
 """
 
+KILLED = "An evaluation did not stop when it was interrupted, so its Lisp process was ended."
+BACK = ("The session is back to its state before this call. Files written, messages sent and programs started since are "
+        "not undone.")
+BACK_BEFORE_THAT = BACK.replace("this call", "that evaluation")
+
+FREEZE_SECONDS = 3  # after which a checkpoint that is not there is given up, and its worker with it
+
 
 class Start(support.TestCase):
     def test_a_pipeline_prints_two_lines_and_exits_with_0(self):
@@ -44,7 +51,7 @@ class Start(support.TestCase):
         server.request("tools/call", {"name": "no-such-tool"})
         self.assertEqual(support.children(server.pid), [])
         server.evaluate("1")
-        self.assertEqual(len(server.workers()), 1)
+        self.assert_only_one_session_runs(server)
 
     def test_lisp_runs_where_the_server_was_started(self):
         server = self.start()
@@ -199,23 +206,30 @@ class Signals(support.TestCase):
     def test_a_signal_to_the_workers_group_is_not_one_to_the_server(self):
         """Ctrl-C in a terminal goes to the foreground group; the worker has a group of its own."""
         server = self.start()
-        server.evaluate("1")
-        worker = server.workers()[0]
-        self.assertNotEqual(os.getpgid(worker), os.getpgid(server.pid))
+        server.evaluate("(defvar *x* 'kept)")
+        worker, checkpoints = server.wait_until_at_rest()
+        self.assertEqual(len(checkpoints), 1)
+        groups = {os.getpgid(pid) for pid in (worker, *checkpoints, server.pid)}
+        self.assertEqual(len(groups), 3, "the checkpoint has one too, or the worker's death would be its own")
         os.killpg(os.getpgid(worker), signal.SIGTERM)
-        server.evaluate("1")
+        support.wait_until(lambda: worker not in server.workers(), "the worker is gone")
+        text, is_error = server.evaluate("*x*")
+        self.assertFalse(is_error)
+        self.assertTrue(text.endswith("\n=> KEPT"), text)
+        self.assertIn("The session is back to its state after the last call.", text)
         self.assert_alive(server)
 
 
 class Cancellation(support.TestCase):
     def test_what_cannot_be_interrupted_is_killed_after_a_grace(self):
         server = self.start()
-        endless = server.start_endless_evaluation("(sb-sys:without-interrupts RUNNING (loop))")
+        server.evaluate("(defvar *x* 'kept)")
+        endless = server.start_endless_evaluation("(sb-sys:without-interrupts RUNNING (setf *x* 'changed) (loop))")
         server.notify("notifications/cancelled", {"requestId": endless})
-        text, is_error = server.evaluate("(+ 1 2)")
+        text, is_error = server.evaluate("*x*")
         self.assertFalse(is_error)
-        self.assertIn("=> 3", text)
-        self.assertNotEqual(text, "=> 3", "the loss of the session's state is said")
+        self.assertEqual(text, f"[notice]\n{KILLED} {BACK_BEFORE_THAT}\n\n=> KEPT")
+        self.assertEqual(server.evaluate("*x*"), ("=> KEPT", False))
         self.assertEqual(server.close(), 0)
         self.assertEqual(server.rest(), [], "a cancelled request is not answered")
 
@@ -250,6 +264,7 @@ class Children(support.TestCase):
     def test_children_of_lisp_are_gone_after_it_exits(self):
         server = self.start()
         server.evaluate("1")
+        server.wait_until_at_rest()
         before = len(server.home.processes())
         server.evaluate("""(progn (sb-ext:run-program "sleep" '("1000") :search t :wait nil)
                                   (sb-ext:run-program "setsid" '("sleep" "1000") :search t :wait nil)
@@ -260,13 +275,22 @@ class Children(support.TestCase):
         server.evaluate("1")
         support.wait_until(lambda: len(server.home.processes()) <= before, "the children are gone", 5)
 
+    def test_what_runs_in_the_background_is_left_alone_while_lisp_lives(self):
+        server = self.start()
+        server.evaluate("""(sb-ext:run-program "sh" '("-c" "setsid sleep 1000 & exit 0") :search t :wait t)""")
+        for number in range(5):
+            server.evaluate(str(number))
+        server.wait_until_at_rest()
+        self.assertEqual([line for line in server.home.processes().values() if line == "sleep 1000"], ["sleep 1000"])
+        self.assertEqual(server.close(), 0)
+
     def test_a_child_that_holds_the_output_open_does_not_hold_up_the_reply(self):
         server = self.start()
         code = '(progn (sb-ext:run-program "sleep" \'("1000") :search t :wait nil :output t :error t) (format t "here~%") 1)'
         self.assertEqual(server.evaluate(code), ("[stdout]\nhere\n\n=> 1", False))
         text, is_error = server.evaluate("(sb-ext:exit :code 7 :abort t)")
         self.assertTrue(is_error)
-        self.assertIn("7", text)
+        self.assertEqual(text, f"[ERROR] LISP-PROCESS-ENDED\nThe Lisp process exited with code 7. {BACK}")
         self.assert_alive(server)
 
     def test_a_forked_copy_of_lisp_hurts_nobody(self):
@@ -278,37 +302,140 @@ class Children(support.TestCase):
         self.assertEqual(server.close(), 0)
 
 
+class Checkpoints(support.TestCase):
+    """A frozen copy of the worker waits after every call, and takes its place when it dies."""
+
+    def test_a_kill_from_outside_in_the_middle_of_a_call_costs_that_call(self):
+        server = self.start()
+        server.evaluate("(defvar *x* 'kept)")
+        endless = server.start_endless_evaluation("(progn (setf *x* 'changed) RUNNING (loop))")
+        os.kill(server.workers()[0], signal.SIGKILL)
+        text, is_error = support.text_of(server.wait_for(endless))
+        self.assertTrue(is_error)
+        self.assertEqual(text, f"[ERROR] LISP-PROCESS-ENDED\nThe Lisp process was killed by signal 9 (Killed). {BACK}")
+        self.assertEqual(server.evaluate("*x*"), ("=> KEPT", False))
+
+    def test_death_after_death(self):
+        """Each worker is the copy of a copy, and as good as the first."""
+        server = self.start()
+        server.evaluate("(defvar *deaths* 0)")
+        for number in range(1, 31):
+            self.assertEqual(server.evaluate("(incf *deaths*)"), (f"=> {number}", False))
+            text, _ = server.evaluate("(progn (incf *deaths* 1000) (sb-ext:exit :code 3 :abort t))")
+            self.assertEqual(text, f"[ERROR] LISP-PROCESS-ENDED\nThe Lisp process exited with code 3. {BACK}")
+        endless = server.start_endless_evaluation("(progn RUNNING (loop))")
+        server.notify("notifications/cancelled", {"requestId": endless})
+        self.assertEqual(server.evaluate("(progn (sb-ext:gc :full t) *deaths*)"), ("=> 30", False))
+        self.assert_only_one_session_runs(server)
+        self.assertEqual(server.close(), 0)
+
+    def test_a_checkpoint_that_is_killed_is_no_loss_while_the_worker_lives(self):
+        server = self.start()
+        server.evaluate("(defvar *x* 'kept)")
+        _, checkpoints = server.wait_until_at_rest()
+        os.kill(checkpoints[0], signal.SIGKILL)
+        self.assertEqual(server.evaluate("*x*"), ("=> KEPT", False))
+        _, again = server.wait_until_at_rest()
+        self.assertEqual(len(again), 1, "the next call has made another")
+        self.assertNotEqual(again, checkpoints)
+        server.evaluate("(sb-ext:exit :abort t)")
+        self.assertEqual(server.evaluate("*x*"), ("=> KEPT", False))
+
+    def test_without_a_checkpoint_the_loss_is_said(self):
+        server = self.start()
+        server.evaluate("(defvar *x* 'kept)")
+        _, checkpoints = server.wait_until_at_rest()
+        os.kill(checkpoints[0], signal.SIGKILL)
+        support.wait_until(lambda: not server.checkpoints(), "the checkpoint is gone")
+        text, is_error = server.evaluate("(sb-ext:exit :code 3 :abort t)")
+        self.assertTrue(is_error)
+        self.assertIn("What this session had defined is lost; the next evaluation starts afresh.", text)
+        self.assertEqual(server.evaluate("(boundp '*x*)"), ("=> NIL", False))
+
+    def test_a_worker_that_is_stopped_between_two_calls_can_be_left(self):
+        server = self.start()
+        server.evaluate("(defvar *x* 'kept)")
+        worker, _ = server.wait_until_at_rest()
+        os.kill(worker, signal.SIGSTOP)
+        request_id = server.send_evaluation("(+ 1 2)")
+        self.assertEqual(server.request("ping")["result"], {})
+        server.notify("notifications/cancelled", {"requestId": request_id})
+        text, is_error = server.evaluate("*x*")
+        self.assertFalse(is_error)
+        self.assertTrue(text.endswith("=> KEPT"), text)
+
+    def test_a_worker_that_stops_while_it_is_copied_can_be_left(self):
+        """The stop comes just after the reply, when the checkpoint is made. It may come too late for that, and then the next
+        call waits like any that does not end, until it is cancelled."""
+        server = self.start()
+        server.evaluate("(defvar *x* 'kept)")
+        worker, _ = server.wait_until_at_rest()
+        server.evaluate("1")
+        os.kill(worker, signal.SIGSTOP)
+        request_id = server.send_evaluation("*x*")
+        try:
+            text, is_error = support.text_of(server.wait_for(request_id, FREEZE_SECONDS + 2))
+        except support.Timeout:
+            server.notify("notifications/cancelled", {"requestId": request_id})
+            text, is_error = server.evaluate("*x*")
+        self.assertFalse(is_error)
+        self.assertRegex(text, r"\A\[notice\]\n(.*\n)+=> KEPT\Z")
+        self.assert_only_one_session_runs(server)
+
+    def test_quick_calls_never_wait_for_ever(self):
+        """Each call's checkpoint is made while that of the call before ends."""
+        server = self.start()
+        for number in range(1000):
+            self.assertEqual(server.call("evaluate-lisp", code=str(number), seconds=10), (f"=> {number}", False))
+
+    def test_killed_it_leaves_no_checkpoint(self):
+        server = self.start()
+        server.evaluate("1")
+        _, checkpoints = server.wait_until_at_rest()
+        self.assertEqual(len(checkpoints), 1)
+        server.process.kill()
+        server.wait()
+        server.home.wait_until_no_process_is_left()
+
+
 class Resources(support.TestCase):
     def test_nothing_leaks(self):
         """500 evaluations, 20 resets, 20 deaths of the worker: the same descriptors, no zombie."""
         server = self.start()
-        server.evaluate("1")
+        server.evaluate("(defvar *x* 'kept)")
+        server.wait_until_at_rest()
         before = support.open_descriptors(server.pid)
         for number in range(500):
             self.assertEqual(server.evaluate(f"(+ {number} 1)"), (f"=> {number + 1}", False))
+        self.assert_only_one_session_runs(server)
+        server.wait_until_at_rest()
         self.assertEqual(support.open_descriptors(server.pid), before)
         for _ in range(20):
             server.call("reset-session")
-        self.assertEqual(server.evaluate("1"), ("=> 1", False))
+        self.assertEqual(server.evaluate("(progn (defvar *x* 'kept) 1)"), ("=> 1", False))
+        server.wait_until_at_rest()
         self.assertEqual(support.open_descriptors(server.pid), before)
         for number in range(20):
             _, is_error = server.evaluate("(sb-ext:exit :abort t)" if number % 2 else
                                           '(sb-ext:run-program "/bin/sh" \'("-c" "kill -9 $PPID"))')
             self.assertTrue(is_error)
-        server.evaluate("1")
-        support.wait_until(lambda: len(support.children(server.pid)) == 1, "no zombie and one worker", 5)
+        self.assertEqual(server.evaluate("*x*"), ("=> KEPT", False))
+        self.assert_only_one_session_runs(server)
+        server.wait_until_at_rest()
         self.assertEqual(support.open_descriptors(server.pid), before)
 
     def test_a_client_cancelling_all_the_time_leaks_nothing(self):
         server = self.start()
         server.evaluate("1")
+        server.wait_until_at_rest()
         before = support.open_descriptors(server.pid)
         for _ in range(20):
             endless = server.start_endless_evaluation()
             server.notify("notifications/cancelled", {"requestId": endless})
         self.assertEqual(server.evaluate("(+ 1 2)"), ("=> 3", False))
+        self.assert_only_one_session_runs(server)
+        server.wait_until_at_rest()
         self.assertEqual(support.open_descriptors(server.pid), before)
-        self.assertEqual(len(server.workers()), 1)
 
     def test_floods_of_output_do_not_stay_in_memory(self):
         server = self.start()

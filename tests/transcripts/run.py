@@ -139,10 +139,9 @@ class Conversation:
         support.wait_until((self.server.home.cwd / step.payload[0]).exists, f"a file {step.payload[0]}")
 
     def do_kill_worker(self, _step):
-        workers = self.server.workers()
-        for pid in workers:
-            support.kill(pid, support.signal.SIGKILL)
-        support.wait_until(lambda: not set(workers) & set(self.server.workers()), "the worker is gone")
+        worker, _ = self.server.wait_until_at_rest()
+        support.kill(worker, support.signal.SIGKILL)
+        support.wait_until(lambda: worker not in self.server.workers(), "the worker is gone")
 
     def receive(self, step):
         actual = self.server.receive()

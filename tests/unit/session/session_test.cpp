@@ -107,22 +107,80 @@ TEST_F(SessionTest, FailsTheCallWhenTheWorkerDoesNotStart) {
   EXPECT_EQ(message(0), "There is no SBCL.");
 }
 
-TEST_F(SessionTest, SaysWhatIsLostWhenTheWorkerDiesInACall) {
+TEST_F(SessionTest, TakesACheckpointAfterEachAnswer) {
+  evaluate("1");
+  workers_.current->on_ready();
+  EXPECT_EQ(workers_.frozen, 0);
+  workers_.answer_value("1");
+  EXPECT_EQ(workers_.frozen, 1);
+  EXPECT_EQ(session_.state(), SessionState::kIdle);
+}
+
+TEST_F(SessionTest, GoesBackToTheCheckpointWhenTheWorkerDiesInACall) {
   start_and_answer();
   evaluate("(exit)");
   workers_.current->on_output(worker::Stream::kOutput, "last words");
   workers_.current->on_end("The Lisp process exited with code 3.");
+  EXPECT_EQ(workers_.resumed, 1);
+  EXPECT_THAT(outcomes_, IsEmpty());
+  workers_.current->on_ready();
   EXPECT_EQ(condition_type(0), "LISP-PROCESS-ENDED");
   EXPECT_THAT(message(0), HasSubstr("exited with code 3"));
-  EXPECT_THAT(message(0), HasSubstr("is lost"));
+  EXPECT_THAT(message(0), HasSubstr("back to its state before this call"));
   EXPECT_EQ(outcomes_[0].output, "last words");
+  EXPECT_EQ(workers_.frozen, 2);
 }
 
-TEST_F(SessionTest, StartsAfreshAfterADeath) {
+TEST_F(SessionTest, GoesBackToThePackageAndTheSystemsOfTheCheckpoint) {
+  evaluate("1");
+  workers_.current->on_ready();
+  workers_.answer({.package = "A", .systems = {{{.name = "a", .definition = std::nullopt}}}});
+  workers_.why_not_freeze = "Threads are running.";
+  evaluate("2");
+  workers_.answer({.package = "B",
+                   .systems = {{{.name = "a", .definition = std::nullopt},
+                                {.name = "b", .definition = std::nullopt}}}});
+  evaluate("(exit)");
+  workers_.current->on_end("It exited.");
+  EXPECT_EQ(session_.package(), "A");
+  workers_.current->on_ready();
+  reset();
+  workers_.current->on_ready();
+  EXPECT_EQ(workers_.requests.back(), R"((:restore-systems :systems (("a" nil))))");
+}
+
+TEST_F(SessionTest, SaysWhichCallsAreLostWhenThereCouldBeNoNewerCheckpoint) {
+  start_and_answer();
+  workers_.why_not_freeze = "Threads are running.";
+  evaluate("1");
+  workers_.answer_value("1");
+  evaluate("2");
+  workers_.answer_value("2");
+  evaluate("(exit)");
+  workers_.current->on_end("It exited.");
+  workers_.current->on_ready();
+  EXPECT_THAT(message(2), HasSubstr("without the 2 calls before this one"));
+  EXPECT_THAT(message(2), HasSubstr("Threads are running."));
+}
+
+TEST_F(SessionTest, SaysWhatIsLostWhenThereIsNoCheckpoint) {
+  workers_.why_not_freeze = "Threads are running.";
+  start_and_answer();
+  evaluate("(exit)");
+  workers_.current->on_end("It exited.");
+  EXPECT_THAT(message(0), HasSubstr("is lost"));
+  evaluate("2");
+  EXPECT_EQ(workers_.started, 2);
+}
+
+TEST_F(SessionTest, SaysWhatIsLostWhenTheCheckpointCannotBeResumed) {
   start_and_answer();
   evaluate("(exit)");
   evaluate("2");
   workers_.current->on_end("It exited.");
+  workers_.current->on_end("The checkpoint is gone.");
+  EXPECT_THAT(message(0), HasSubstr("It exited."));
+  EXPECT_THAT(message(0), HasSubstr("is lost"));
   EXPECT_EQ(workers_.started, 2);
   workers_.current->on_ready();
   workers_.answer_value("2");
@@ -136,6 +194,17 @@ TEST_F(SessionTest, TellsTheNextCallOfADeathBetweenCalls) {
   workers_.current->on_ready();
   workers_.answer_value("2");
   EXPECT_THAT(*outcomes_[0].notice, HasSubstr("between two calls"));
+  EXPECT_THAT(*outcomes_[0].notice, HasSubstr("back to its state after the last call"));
+}
+
+TEST_F(SessionTest, DoesNotTakeBackACallWhoseDeathIsBeingMended) {
+  start_and_answer();
+  const CallId id = evaluate("(exit)");
+  workers_.current->on_end("It exited.");
+  session_.cancel(id);
+  EXPECT_THAT(outcomes_, IsEmpty());
+  workers_.current->on_ready();
+  EXPECT_EQ(outcomes_.size(), 1U);
 }
 
 TEST_F(SessionTest, InterruptsACancelledCallAndStillFinishesIt) {
@@ -157,10 +226,11 @@ TEST_F(SessionTest, EndsTheWorkerWhenAnInterruptDoesNotHelpInTime) {
   clock_.advance(Duration(1));
   EXPECT_EQ(workers_.kills, 1);
   workers_.current->on_end("It was killed.");
+  workers_.current->on_ready();
   EXPECT_THAT(message(0), HasSubstr("did not stop when it was interrupted"));
+  EXPECT_THAT(message(0), HasSubstr("back to its state before that evaluation"));
   // Nobody sees the answer of a cancelled call.
   evaluate("1");
-  workers_.current->on_ready();
   workers_.answer_value("1");
   EXPECT_THAT(*outcomes_[1].notice, HasSubstr("did not stop when it was interrupted"));
 }
@@ -226,6 +296,7 @@ TEST_F(SessionTest, LoadsTheSystemsAgainBeforeAResetIsDone) {
 }
 
 TEST_F(SessionTest, TellsOfADeathAlsoWhenSystemsAreLoadedAgain) {
+  workers_.why_not_freeze = "Threads are running.";
   evaluate("1");
   workers_.current->on_ready();
   workers_.answer({.systems = {{{.name = "alexandria", .definition = std::nullopt}}}});
