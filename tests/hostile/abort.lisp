@@ -1,0 +1,4 @@
+;;;; Leaves by the restart that every REPL has.
+;; reply: ^\[ERROR\] ABORTED$
+
+(abort)

@@ -1,0 +1,7 @@
+;;;; SIGINT is ignored.
+;; then: cancel
+;; notice: An evaluation did not stop when it was interrupted, so its Lisp process was ended\. The session is back to its state before that evaluation\.
+
+(sb-sys:enable-interrupt sb-unix:sigint :ignore)
+(with-open-file (s "running" :direction :output))
+(loop)

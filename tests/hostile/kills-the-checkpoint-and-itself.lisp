@@ -1,0 +1,11 @@
+;;;; Kills the only checkpoint and then exits: what was defined is lost, and that is said.
+;; reply: LISP-PROCESS-ENDED
+;; reply: exited with code 3
+;; reply: What this session had defined is lost
+;; state: lost
+
+(sb-ext:run-program "sh" '("-c" "for f in /proc/[0-9]*/stat; do set -- $(cat $f 2>/dev/null);
+  [ \"$4\" = \"$SERVER\" ] && [ \"$1\" != \"$PPID\" ] && [ \"$2\" = '(cl-mcp-worker)' ] && kill -9 $1; done")
+  :search t :environment (cons (format nil "SERVER=~D" (sb-alien:alien-funcall (sb-alien:extern-alien "getppid" (function sb-alien:int)))) (sb-ext:posix-environ)))
+(sleep 0.1)
+(sb-ext:exit :code 3 :abort t)

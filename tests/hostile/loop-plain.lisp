@@ -1,0 +1,5 @@
+;;;; A loop that does nothing.
+;; then: cancel
+
+(with-open-file (s "running" :direction :output))
+(loop)

@@ -1,0 +1,4 @@
+;;;; The package is no package.
+;; reply: ^\[ERROR\] TYPE-ERROR$
+
+(setf (symbol-value '*package*) 42)

@@ -1,0 +1,4 @@
+;;;; Words are read as numbers.
+;; reply: ^=> 
+
+(setf *read-base* 36)

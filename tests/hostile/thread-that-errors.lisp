@@ -1,0 +1,6 @@
+;;;; An error in a thread that nobody handles.
+;; reply: => 
+
+(sb-thread:make-thread (lambda () (error "in a thread")))
+(sleep 0.1)
+1

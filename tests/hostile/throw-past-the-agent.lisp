@@ -1,0 +1,4 @@
+;;;; Unwinds to the catch tag of the agent's own loop.
+;; reply: ^(\[ERROR\] |=> )
+
+(throw (or (find-symbol "RESUMED" "CL-MCP-AGENT") 'nowhere) nil)
