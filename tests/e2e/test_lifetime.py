@@ -212,7 +212,7 @@ class Signals(support.TestCase):
         groups = {os.getpgid(pid) for pid in (worker, *checkpoints, server.pid)}
         self.assertEqual(len(groups), 3, "the checkpoint has one too, or the worker's death would be its own")
         os.killpg(os.getpgid(worker), signal.SIGTERM)
-        support.wait_until(lambda: worker not in server.workers(), "the worker is gone")
+        support.wait_until(lambda: worker not in support.pids(), "the worker is reaped")
         text, is_error = server.evaluate("*x*")
         self.assertFalse(is_error)
         self.assertTrue(text.endswith("\n=> KEPT"), text)

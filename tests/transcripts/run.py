@@ -141,7 +141,8 @@ class Conversation:
     def do_kill_worker(self, _step):
         worker, _ = self.server.wait_until_at_rest()
         support.kill(worker, support.signal.SIGKILL)
-        support.wait_until(lambda: worker not in self.server.workers(), "the worker is gone")
+        # Until the server has waited for it, that is: what comes then finds the death noticed.
+        support.wait_until(lambda: worker not in support.pids(), "the worker is reaped")
 
     def receive(self, step):
         actual = self.server.receive()
