@@ -64,9 +64,4 @@ std::string repair_utf8(std::string_view text) {
   return repaired;
 }
 
-std::size_t count_characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return !continues(static_cast<unsigned char>(c)); }));
-}
-
 }  // namespace clmcp

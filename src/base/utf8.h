@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,8 +8,5 @@ namespace clmcp {
 /// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD. What Lisp code
 /// writes may be any bytes; what we send must be text.
 [[nodiscard]] std::string repair_utf8(std::string_view text);
-
-/// How many characters a piece of well-formed UTF-8 holds.
-[[nodiscard]] std::size_t count_characters(std::string_view text);
 
 }  // namespace clmcp

@@ -39,8 +39,6 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
   /// From now on it runs user code, and `on_exit` hears of its end. False where it has ended
   /// already.
   [[nodiscard]] bool run_user_code(Reaper::OnExit on_exit);

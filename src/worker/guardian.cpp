@@ -1,16 +1,13 @@
 #include "worker/guardian.h"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <expected>
-#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,6 +22,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "worker/processes.h"
 #include "worker/reaper.h"
 
 namespace clmcp::worker {
@@ -41,15 +39,11 @@ Result<std::string> make_token() {
 /// Kills every process that has `entry` in its environment; false where there is none.
 bool end_all(std::string_view entry) {
   bool found = false;
-  std::error_code error;
-  for (const auto& directory : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = directory.path().filename();
-    pid_t pid = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (parsed.ec != std::errc() || pid == ::getpid()) {
+  for (const pid_t pid : all_processes()) {
+    if (pid == ::getpid()) {
       continue;
     }
-    std::ifstream file(directory.path() / "environ", std::ios::binary);
+    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
     std::ostringstream environment;
     environment << file.rdbuf();
     if (environment.str().find(entry) != std::string::npos) {

@@ -2,11 +2,9 @@
 
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,7 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/loop.h"
+#include "worker/processes.h"
 
 namespace clmcp::worker {
 namespace {
@@ -33,9 +34,9 @@ ExitStatus status_of(int status) {
 
 // NOLINTEND(misc-include-cleaner)
 
-/// The parent of the process in `directory` of /proc; 0 where it cannot be told any more.
-pid_t parent_of(const std::filesystem::path& directory) {
-  std::ifstream file(directory / "stat");
+/// The parent of a process; 0 where it cannot be told any more.
+pid_t parent_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
   std::getline(file, line);
   // "pid (command) state parent …", where the command may hold spaces and parentheses.
@@ -50,16 +51,8 @@ pid_t parent_of(const std::filesystem::path& directory) {
 }
 
 std::vector<pid_t> children_of_ours() {
-  std::vector<pid_t> children;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (parsed.ec == std::errc() && parent_of(entry.path()) == ::getpid()) {
-      children.push_back(pid);
-    }
-  }
+  std::vector<pid_t> children = all_processes();
+  std::erase_if(children, [](pid_t pid) { return parent_of(pid) != ::getpid(); });
   return children;
 }
 
