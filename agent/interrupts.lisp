@@ -7,8 +7,9 @@
 ;;;;
 ;;;; The race: signal and request travel apart. A signal can arrive before the request it is meant
 ;;;; for was read, or after it was answered and when the next one is already there. A signal sent
-;;;; with sigqueue(3) carries the request's id (its low 31 bits), and hits that request or none. A
-;;;; plain one is kept when a request waits in the socket, and dropped when there is none.
+;;;; with sigqueue(3) carries the request's id (its low 31 bits), and hits that request or none: it is
+;;;; kept until a request starts, which may be one that was read a moment ago. A plain one is kept
+;;;; when a request waits in the socket, and dropped when there is none.
 
 (in-package #:cl-mcp-agent)
 
@@ -30,7 +31,7 @@
   (cond ((and *running* (member target (list nil (signal-id *running*))))
          (with-interrupts-allowed
            (funcall *operation-exit* (interrupted))))
-        ((readable-p +control-fd+)
+        ((or target (readable-p +control-fd+))
          (setf *interrupt-pending* (or target t)))))
 
 (defun interrupted ()

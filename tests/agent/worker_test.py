@@ -559,7 +559,7 @@ class Interrupts(Case):
         self.assertTrue(any(frame.startswith("(SPIN") for frame in failure["backtrace"]))
 
     def test_a_signal_for_a_request_stops_it_and_no_other(self):
-        for _ in range(30):
+        for _ in range(1000):
             self.worker.start("evaluate", code="(loop)", package=None)
             self.worker.interrupt_request(self.worker.next_id)
             self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
