@@ -2,8 +2,10 @@
 ;;;;
 ;;;; The handler unwinds straight to the operation's top instead of signalling a condition, so no
 ;;;; HANDLER-CASE of the user's can swallow it; cleanup forms run. It does so only while *RUNNING*
-;;;; is true, which is never the case while a frame is read or written: so frames are always whole,
-;;;; and no critical section is needed around them.
+;;;; is true, which is never the case while a request is read or an answer written: so those frames
+;;;; are always whole, and no critical section is needed around them. The one frame that is written
+;;;; while *RUNNING* is true is the handler's own, before it unwinds: the server must know where the
+;;;; code was even when a cleanup form never ends.
 ;;;;
 ;;;; The race: signal and request travel apart. A signal can arrive before the request it is meant
 ;;;; for was read, or after it was answered and when the next one is already there. A signal sent
@@ -19,6 +21,9 @@
 (defvar *interrupt-pending* nil
   "Id of a request to interrupt as it starts; T for the next one, whichever it is.")
 
+(defvar *stopping* nil
+  "True from an interrupt to the unwinding: not in the cleanup forms, which may have to be stopped.")
+
 (defvar *operation-exit* nil
   "Function of a failure that unwinds to the top of the operation.")
 
@@ -29,10 +34,20 @@
 (defun on-interrupt (target)
   "Called in the main thread for each SIGINT; TARGET is what the signal carries, or NIL."
   (cond ((and *running* (member target (list nil (signal-id *running*))))
-         (with-interrupts-allowed
-           (funcall *operation-exit* (interrupted))))
+         (unless *stopping*
+           (stop-operation)))
         ((or target (readable-p +control-fd+))
          (setf *interrupt-pending* (or target t)))))
+
+(defun stop-operation ()
+  "Say where the code is, and unwind. Interrupts are off here but for the printing, whose time is
+limited by one, and for the unwinding: so none can tear the frame. Those that come before the
+unwinding has begun have nothing to add, and SBCL dies of too many handlers within each other."
+  (let* ((*stopping* t)
+         (failure (with-interrupts-allowed (interrupted))))
+    (announce failure)
+    (with-interrupts-allowed
+      (funcall *operation-exit* failure))))
 
 (defun interrupted ()
   (make-failure :type "INTERRUPTED" :message "Evaluation interrupted."
@@ -40,6 +55,10 @@
                               (*clock* nil)) ; its time may be long
                           (call-with-time-limit *listing-seconds*
                                                 (lambda () (backtrace nil))))))
+
+(defun announce (failure)
+  "Tell the server, before anything is unwound, that FAILURE ends the running operation."
+  (send (frame (list :interrupting :id *running* :backtrace (failure-frames failure)))))
 
 (defun interrupted-already-p (id)
   (member (shiftf *interrupt-pending* nil) (list t (signal-id id))))

@@ -97,6 +97,9 @@ class Session final : private worker::WorkerEvents {
 
   void on_ready() override;
   void on_output(worker::Stream stream, std::string_view bytes) override;
+
+  void on_interrupting(std::vector<std::string> /*backtrace*/) override {}
+
   void on_answer(worker::Answer answer) override;
   void on_end(std::string how) override;
 

@@ -118,6 +118,15 @@ Result<Done> parse_done(const Form::List& list) {
   return done;
 }
 
+Result<Interrupting> parse_interrupting(const Form::List& list) {
+  const Form* frames = find_property(list, "backtrace", 1);
+  if (frames == nullptr) {
+    return malformed("backtrace");
+  }
+  return Interrupting{.id = TRY(integer(list, "id")),
+                      .backtrace = TRY(strings(*frames, "backtrace"))};
+}
+
 }  // namespace
 
 Result<AgentMessage> parse_agent_message(std::string_view payload) {
@@ -132,6 +141,9 @@ Result<AgentMessage> parse_agent_message(std::string_view payload) {
   }
   if (kind == "ready") {
     return Ready{.protocol = TRY(integer(*list, "protocol"))};
+  }
+  if (kind == "interrupting") {
+    return TRY(parse_interrupting(*list));
   }
   if (kind == "frozen") {
     return FrozenCopy{.pid = TRY(integer(*list, "pid"))};

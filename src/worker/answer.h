@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "worker/frame.h"
@@ -23,12 +24,18 @@ struct Done {
   Answer answer;
 };
 
+/// The agent is about to stop the request with this number, and where the code was.
+struct Interrupting {
+  std::int64_t id;
+  std::vector<std::string> backtrace;
+};
+
 /// A frozen copy's first message.
 struct FrozenCopy {
   std::int64_t pid;
 };
 
-using AgentMessage = std::variant<Ready, Done, FrozenCopy>;
+using AgentMessage = std::variant<Ready, Done, Interrupting, FrozenCopy>;
 
 /// Makes sense of a frame's payload. Unknown keys are passed over; a missing or mistyped one is an
 /// error, since then the agent is not the one we know.

@@ -1,6 +1,7 @@
 #include "worker/child.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <expected>
 #include <string>
@@ -18,6 +19,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "worker/processes.h"
 #include "worker/reaper.h"
 
 namespace clmcp::worker {
@@ -157,6 +159,10 @@ void Child::kill_group() const {
     (void)::kill(-pid_, SIGKILL);
     (void)::kill(pid_, SIGKILL);  // Should it have left its group.
   }
+}
+
+std::size_t Child::memory() const {
+  return reaper_->holds(pid_) ? memory_of(pid_) : 0;
 }
 
 }  // namespace clmcp::worker

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,9 @@ class Child {
   void signal(int number, int value) const;
 
   void kill_group() const;
+
+  /// As memory_of(); 0 once it has ended.
+  [[nodiscard]] std::size_t memory() const;
 
  private:
   Child(Reaper& reaper, pid_t pid) : reaper_(&reaper), pid_(pid) {}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,8 @@ namespace clmcp::worker {
 /// A frozen copy of an SBCL: its process, and the socket on which it waits.
 struct FrozenSbcl final : Frozen {
   FrozenSbcl(Child copy, Fd socket) : child(std::move(copy)), link(std::move(socket)) {}
+
+  [[nodiscard]] std::size_t memory() const override { return child.memory(); }
 
   Child child;
   Fd link;

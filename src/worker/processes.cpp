@@ -1,12 +1,20 @@
 #include "worker/processes.h"
 
 #include <charconv>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <sys/types.h>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
 
 namespace clmcp::worker {
 
@@ -21,6 +29,17 @@ std::vector<pid_t> all_processes() {
     }
   }
   return processes;
+}
+
+std::size_t memory_of(pid_t pid) {
+  constexpr std::string_view kField = "Pss:";
+  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", pid));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kField)) {
+      return std::strtoull(line.c_str() + kField.size(), nullptr, 10) * limits::kKiB;
+    }
+  }
+  return 0;
 }
 
 }  // namespace clmcp::worker

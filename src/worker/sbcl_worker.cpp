@@ -128,6 +128,8 @@ class SbclWorker final : public Worker {
     }
   }
 
+  [[nodiscard]] std::size_t memory() const override { return child_ ? child_->memory() : 0; }
+
  private:
   Result<void> start_process(const Result<std::filesystem::path>& image) {
     image_ = TRY(image).native();
@@ -257,6 +259,9 @@ class SbclWorker final : public Worker {
 
   /// Handles one frame; false when there is none left.
   bool take_frame() {
+    if (state_ == State::kEnding) {
+      return false;  // It has been given up, whatever it still says.
+    }
     Result<std::optional<AgentMessage>> message = next_agent_message(frames_);
     if (!message) {
       give_up(fmt::format("broke the protocol ({})", message.error().message));
@@ -268,6 +273,9 @@ class SbclWorker final : public Worker {
     if (const Ready* ready = std::get_if<Ready>(&**message)) {
       on_ready(*ready);
       return true;
+    }
+    if (Interrupting* interrupting = std::get_if<Interrupting>(&**message)) {
+      return on_interrupting(*interrupting);
     }
     Done* done = std::get_if<Done>(&**message);
     const bool asked = state_ == State::kBusy || state_ == State::kFreezing;
@@ -284,6 +292,15 @@ class SbclWorker final : public Worker {
     drain(Stream::kError);
     state_ = State::kIdle;
     events_.on_answer(std::move(done->answer));
+    return true;
+  }
+
+  bool on_interrupting(Interrupting& interrupting) {
+    if (state_ != State::kBusy || interrupting.id != request_id_) {
+      give_up("stops what it was not asked");
+      return false;
+    }
+    events_.on_interrupting(std::move(interrupting.backtrace));
     return true;
   }
 

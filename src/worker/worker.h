@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +50,9 @@ class WorkerEvents : public Interface {
  public:
   virtual void on_ready() = 0;
   virtual void on_output(Stream stream, std::string_view bytes) = 0;
+  /// The running operation is being stopped, and this is where its code was. Its answer follows,
+  /// unless a cleanup form never ends; another interrupt may come before and say it anew.
+  virtual void on_interrupting(std::vector<std::string> backtrace) = 0;
   /// All output that the operation wrote has been passed on before.
   virtual void on_answer(Answer answer) = 0;
   /// The worker is gone; `how` is a sentence that says how it ended.
@@ -57,7 +61,12 @@ class WorkerEvents : public Interface {
 
 /// What a worker was at some moment: a copy of it that waits to take its place. Destroying it lets
 /// it go.
-class Frozen : public Interface {};
+class Frozen : public Interface {
+ public:
+  /// Its share of the machine's memory, in bytes: pages that processes share are counted in parts.
+  /// 0 where it cannot be told.
+  [[nodiscard]] virtual std::size_t memory() const = 0;
+};
 
 /// One Lisp process that serves one request at a time. Destroying it ends the process and
 /// everything it started.
@@ -74,6 +83,8 @@ class Worker : public Interface {
   virtual void freeze(Froze done) = 0;
   /// Ends the process; on_end follows.
   virtual void kill() = 0;
+  /// As Frozen::memory.
+  [[nodiscard]] virtual std::size_t memory() const = 0;
 };
 
 /// Where workers come from: SBCL in the product, a puppet in tests.

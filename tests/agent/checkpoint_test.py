@@ -112,6 +112,7 @@ class Checkpoints(unittest.TestCase):
         copy.send('(:evaluate :id 1 :code "(progn (format t \\"busy~%\\") (loop))")')
         self.assertEqual(b"busy\n", os.read(copy.output, 100))
         os.kill(copy.pid, signal.SIGINT)
+        self.assertEqual("interrupting", copy.receive()[0])
         self.assertIn("INTERRUPTED", str(copy.receive()))
 
     def test_the_original_goes_on_beside_its_copies(self):

@@ -148,7 +148,10 @@ class Worker:
         self.send_text(write_form(form))
 
     def finish(self):
-        done = self.receive()
+        """The answer; the backtraces that came before it, of a request that was interrupted, are in self.interrupting."""
+        self.interrupting = []
+        while (done := self.receive())["message"] == "interrupting":
+            self.interrupting.append(done["backtrace"])
         if "condition" in done:
             done["condition"] = plist(done["condition"])
         return done

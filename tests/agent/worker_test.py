@@ -558,6 +558,40 @@ class Interrupts(Case):
                                    " (list (spin 1))")
         self.assertTrue(any(frame.startswith("(SPIN") for frame in failure["backtrace"]))
 
+    def test_it_tells_so_before_it_unwinds(self):
+        failure = self.interrupted("(defun spin () MARK (loop)) (list (spin))")
+        self.assertEqual([failure["backtrace"]], self.worker.interrupting)
+
+    def test_it_tells_where_the_code_was_even_when_a_cleanup_form_never_ends(self):
+        self.worker.start("evaluate", code='(defun spin () (princ "ready") (finish-output) (loop))'
+                          " (defun tidy () (loop)) (unwind-protect (list (spin)) (tidy))", package=None)
+        self.worker.wait_for_output("ready")
+        for function in ("SPIN", "TIDY"):
+            self.worker.interrupt_request(self.worker.next_id)
+            said = self.worker.receive()
+            self.assertEqual(("interrupting", self.worker.next_id), (said["message"], said["id"]))
+            self.assertTrue(any(frame.startswith("(" + function) for frame in said["backtrace"]), said)
+        self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
+
+    def test_a_backtrace_that_never_ends_printing_holds_it_up_for_a_second_only(self):
+        self.values("(defclass endless () ()) (defmethod print-object ((e endless) s)"
+                    " (declare (ignore s)) (loop)) (defun spin (x) MARK (loop (setf x (list x))"
+                    " (setf x (first x))))".replace("MARK", '(princ "ready") (finish-output)'))
+        self.worker.start("evaluate", code="(mapcar 'spin (list (make-instance 'endless)))", package=None)
+        self.worker.wait_for_output("ready")
+        self.worker.interrupt()
+        self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
+        self.assertIn("printing took too long", str(self.worker.interrupting))
+        self.worker.take_output()
+
+    def test_a_storm_of_interrupts_tears_no_frame(self):
+        for _ in range(100):
+            self.worker.start("evaluate", code="(loop)", package=None)
+            for _ in range(20):
+                self.worker.interrupt_request(self.worker.next_id)
+            self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
+        self.assertEqual("3", self.value("(+ 1 2)"))
+
     def test_a_signal_for_a_request_stops_it_and_no_other(self):
         for _ in range(1000):
             self.worker.start("evaluate", code="(loop)", package=None)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <memory>
 #include <string>
@@ -35,6 +36,7 @@ class FakeWorkers final : public worker::WorkerSource {
   int resumed = 0;
   int frozen = 0;
   std::string why_not_freeze;  ///< set to have no checkpoint made
+  std::size_t memory = 0;      ///< that each of them takes, by its own word
   std::vector<std::string> requests;
 
   void answer(worker::Answer answer) { current->on_answer(std::move(answer)); }
@@ -44,7 +46,13 @@ class FakeWorkers final : public worker::WorkerSource {
   }
 
  private:
-  struct Copy final : worker::Frozen {};
+  struct Copy final : worker::Frozen {
+    explicit Copy(const FakeWorkers& from) : owner(from) {}
+
+    [[nodiscard]] std::size_t memory() const override { return owner.memory; }
+
+    const FakeWorkers& owner;
+  };
 
   class Puppet final : public worker::Worker {
    public:
@@ -69,6 +77,8 @@ class FakeWorkers final : public worker::WorkerSource {
 
     void kill() override { ++owner_.kills; }
 
+    [[nodiscard]] std::size_t memory() const override { return owner_.memory; }
+
     void freeze(Froze done) override {
       if (!owner_.why_not_freeze.empty()) {
         done(std::unexpected(
@@ -76,7 +86,7 @@ class FakeWorkers final : public worker::WorkerSource {
         return;
       }
       ++owner_.frozen;
-      done(std::make_unique<Copy>());
+      done(std::make_unique<Copy>(owner_));
     }
 
    private:

@@ -44,6 +44,13 @@ TEST(Answer, RefusesWhatTheAgentWouldNotSay) {
   }
 }
 
+TEST(Answer, MayBePrecededByWhereTheCodeWas) {
+  const auto message = parse_agent_message(R"x((:interrupting :id 7 :backtrace ("(F 1)" "(G)")))x");
+  EXPECT_EQ(std::get<Interrupting>(*message).id, 7);
+  EXPECT_EQ(std::get<Interrupting>(*message).backtrace, (std::vector<std::string>{"(F 1)", "(G)"}));
+  EXPECT_FALSE(parse_agent_message("(:interrupting :id 7)").has_value());
+}
+
 TEST(Answer, MayBeTheFirstWordOfAFrozenCopy) {
   const auto message = parse_agent_message("(:frozen :pid 4711)");
   EXPECT_EQ(std::get<FrozenCopy>(*message).pid, 4711);

@@ -300,6 +300,8 @@ class Recorder final : public WorkerEvents {
     (stream == Stream::kOutput ? output : error) += bytes;
   }
 
+  void on_interrupting(std::vector<std::string> frames) override { backtrace = std::move(frames); }
+
   void on_answer(Answer got) override {
     answer = std::move(got);
     loop_.stop();
@@ -313,6 +315,7 @@ class Recorder final : public WorkerEvents {
   bool ready = false;
   std::string output;
   std::string error;
+  std::vector<std::string> backtrace;
   std::optional<Answer> answer;
   std::optional<std::string> end;
 
@@ -383,6 +386,23 @@ TEST_F(WorkerTest, EndsAWorkerThatAnswersWhatItWasNotAsked) {
   EXPECT_THAT(*events_.end, HasSubstr("answered what it was not asked"));
 }
 
+TEST_F(WorkerTest, EndsAWorkerThatStopsWhatItWasNotAsked) {
+  const auto worker =
+      start(std::string(kReady) + "say '(:interrupting :id 1 :backtrace nil)'; sleep 100\n");
+  run();
+  run();
+  EXPECT_THAT(*events_.end, HasSubstr("stops what it was not asked"));
+}
+
+TEST_F(WorkerTest, TellsHowMuchMemoryItTakes) {
+  const auto worker = start(std::string(kReady) + "hear 1\n");
+  run();
+  EXPECT_GT(worker->memory(), 1000U);
+  worker->kill();
+  run();
+  EXPECT_EQ(worker->memory(), 0U);
+}
+
 TEST_F(WorkerTest, EndsAWorkerOfAnotherProtocol) {
   const auto worker = start("say '(:ready :protocol 2 :lisp \"sh\")'; sleep 100\n");
   run();
@@ -397,9 +417,10 @@ TEST_F(WorkerTest, EndsAWorkerThatClosedItsLink) {
 }
 
 TEST_F(WorkerTest, InterruptsTheProcess) {
-  const auto worker =
-      start("trap 'say \"(:done :id 1 :text \\\"stopped\\\")\"; exit' INT\n" + std::string(kReady) +
-            "hear 19; echo busy; while :; do sleep 0.01; done\n");
+  const auto worker = start(
+      "trap 'say \"(:interrupting :id 1 :backtrace (\\\"(F)\\\"))\";"
+      " say \"(:done :id 1 :text \\\"stopped\\\")\"; exit' INT\n" +
+      std::string(kReady) + "hear 19; echo busy; while :; do sleep 0.01; done\n");
   run();
   worker->request({.operation = "go", .arguments = {}});
   // Once it says that it is busy, it is past reading the request.
@@ -413,6 +434,7 @@ TEST_F(WorkerTest, InterruptsTheProcess) {
   };
   look();
   run();
+  EXPECT_EQ(events_.backtrace, std::vector<std::string>{"(F)"});
   EXPECT_EQ(events_.answer->text, "stopped");
 }
 
