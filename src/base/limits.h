@@ -19,7 +19,8 @@ constexpr std::size_t kJsonDepth = 64;
 /// Messages in one batch of revision 2025-03-26.
 constexpr std::size_t kBatchMessages = 1000;
 
-/// Replies that wait for the client to read them. Beyond it we stop reading its requests.
+/// Replies that wait for the client to read them. Beyond it we stop reading its requests, and it
+/// hears no more of the progress of those that run.
 constexpr std::size_t kUnreadReplyBytes = 16 * kMiB;
 
 /// One frame to or from a worker: AGENT-PROTOCOL.md promises it. A message and its escapes fit.

@@ -22,8 +22,9 @@ class Client final : private rpc::Handler {
  public:
   explicit Client(Server& server);
 
-  /// Takes one message or batch. Its answer goes to `sink`, now or later, in one piece; the sink is
-  /// not called where there is nothing to say.
+  /// Takes one message or batch. Its answer goes to `sink`, now or later, in one piece, and before
+  /// it what the client is told of its requests; the sink is not called where there is nothing to
+  /// say.
   void receive(std::string_view text, rpc::Sink sink) { peer_.receive(text, std::move(sink)); }
 
   /// Answers a text that could not even be taken in, such as one that was too long.

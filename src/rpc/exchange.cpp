@@ -5,9 +5,13 @@
 
 namespace clmcp::rpc {
 
+void Exchange::notify(std::string notification) {
+  sink_(std::move(notification), Part::kNotification);
+}
+
 void Exchange::answer(std::string reply) {
   if (shape_ == Shape::kSingle) {
-    sink_(std::move(reply));
+    sink_(std::move(reply), Part::kAnswer);
     return;
   }
   replies_ += replies_.empty() ? '[' : ',';
@@ -18,7 +22,7 @@ void Exchange::answer(std::string reply) {
 void Exchange::give_up() {
   if (--awaited_ == 0 && !replies_.empty()) {
     replies_ += ']';
-    sink_(std::move(replies_));
+    sink_(std::move(replies_), Part::kAnswer);
   }
 }
 

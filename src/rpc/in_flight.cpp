@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "json/value.h"
 #include "rpc/exchange.h"
 #include "rpc/message.h"
 #include "rpc/reply.h"
@@ -19,6 +21,14 @@ Reply InFlight::open(Id id, std::shared_ptr<Exchange> exchange) {
       entries_.end(), ticket,
       Entry{.id = std::move(id), .exchange = std::move(exchange), .on_cancel = nullptr});
   return {weak_from_this(), ticket};
+}
+
+void InFlight::notify(std::uint64_t ticket, std::string_view method, json::Object params) {
+  if (const auto found = entries_.find(ticket); found != entries_.end()) {
+    // A copy: the sink may find that the client is gone, and end the request under us.
+    const std::shared_ptr<Exchange> exchange = found->second.exchange;
+    exchange->notify(print_notification(method, std::move(params)));
+  }
 }
 
 void InFlight::settle(std::uint64_t ticket, Outcome outcome) {

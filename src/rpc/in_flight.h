@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "base/clock.h"
+#include "json/value.h"
 #include "rpc/exchange.h"
 #include "rpc/message.h"
 #include "rpc/reply.h"
@@ -18,6 +20,9 @@ class InFlight : public std::enable_shared_from_this<InFlight> {
  public:
   /// Takes a request in. Its answer goes to `exchange`.
   [[nodiscard]] Reply open(Id id, std::shared_ptr<Exchange> exchange);
+
+  /// Tells the client something about the request, unless it has been answered or cancelled.
+  void notify(std::uint64_t ticket, std::string_view method, json::Object params);
 
   /// Answers the request, unless it has been cancelled.
   void settle(std::uint64_t ticket, Outcome outcome);

@@ -109,6 +109,13 @@ std::string print_reply(const Id& id, Outcome outcome) {
   return json::print(reply);
 }
 
+std::string print_notification(std::string_view method, json::Object params) {
+  json::Object notification = envelope();
+  notification.emplace("method", method);
+  notification.emplace("params", std::move(params));
+  return json::print(notification);
+}
+
 std::string print_error(const std::optional<Id>& id, const Error& error, NoId no_id) {
   json::Object reply = envelope();
   if (id) {

@@ -4,6 +4,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "json/value.h"
@@ -49,6 +50,9 @@ using Outcome = std::expected<json::Object, Error>;
 
 /// The text of the answer to a request.
 [[nodiscard]] std::string print_reply(const Id& id, Outcome outcome);
+
+/// The text of a notification.
+[[nodiscard]] std::string print_notification(std::string_view method, json::Object params);
 
 /// How an error says that it could not read an id. MCP's schema forbids null from 2025-11-25 on.
 enum class NoId { kNull, kLeftOut };

@@ -48,13 +48,13 @@ void Peer::receive(std::string_view text, Sink sink) {
 }
 
 void Peer::refuse(const clmcp::Error& why, Sink sink) const {
-  sink(print_error(std::nullopt, to_rpc(why), dialect_.no_id));
+  sink(print_error(std::nullopt, to_rpc(why), dialect_.no_id), Part::kAnswer);
 }
 
 void Peer::receive_batch(json::Array batch, Sink sink) {
   const std::string fault = find_fault(batch, dialect_);
   if (!fault.empty()) {
-    sink(print_error(std::nullopt, invalid_request(fault), dialect_.no_id));
+    sink(print_error(std::nullopt, invalid_request(fault), dialect_.no_id), Part::kAnswer);
     return;
   }
   const auto exchange = std::make_shared<Exchange>(std::move(sink), Exchange::Shape::kBatch);

@@ -35,7 +35,8 @@ class Peer {
 
   void speak(Dialect dialect) { dialect_ = dialect; }
 
-  /// Takes one message or batch. Its answer goes to `sink`, now or later, in one piece.
+  /// Takes one message or batch. Its answer goes to `sink`, now or later, in one piece, and before
+  /// it what the client is told of its requests.
   void receive(std::string_view text, Sink sink);
 
   /// Answers a text that could not even be taken in.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -26,6 +27,12 @@ Reply& Reply::operator=(Reply&& other) noexcept {
   std::swap(requests_, old.requests_);
   std::swap(ticket_, old.ticket_);
   return *this;
+}
+
+void Reply::notify(std::string_view method, json::Object params) const {
+  if (const auto requests = requests_.lock()) {
+    requests->notify(ticket_, method, std::move(params));
+  }
 }
 
 void Reply::result(json::Object result) && {

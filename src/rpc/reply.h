@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/clock.h"
 #include "json/value.h"
@@ -24,6 +25,9 @@ class Reply {
   Reply& operator=(Reply&& other) noexcept;
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
+
+  /// Tells the client something about the request before the answer; nothing once that is given.
+  void notify(std::string_view method, json::Object params) const;
 
   void result(json::Object result) &&;
   void error(Error error) &&;

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "mcp/server.h"
 #include "rpc/codec.h"
+#include "rpc/exchange.h"
 #include "transport/output.h"
 
 namespace clmcp::transport {
@@ -95,7 +96,11 @@ void Stdio::take_lines() {
 }
 
 void Stdio::take(const rpc::LineReader::Line& line) {
-  auto send = [this](std::string message) {
+  auto send = [this](std::string message, rpc::Part part) {
+    // Answers are bounded by the requests we read; notifications would pile up for ever.
+    if (part == rpc::Part::kNotification && output_.kept() > limits::kUnreadReplyBytes) {
+      return;
+    }
     output_.send(std::move(message));
     check_idle();
   };

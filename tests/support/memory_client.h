@@ -13,6 +13,7 @@
 #include "json/value.h"
 #include "mcp/client.h"
 #include "mcp/server.h"
+#include "rpc/exchange.h"
 
 namespace clmcp::test {
 
@@ -24,7 +25,9 @@ class MemoryClient {
 
   /// Sends a text as it is.
   void send(std::string_view text) {
-    client_.receive(text, [this](std::string reply) { received_.push_back(std::move(reply)); });
+    client_.receive(text, [this](std::string message, rpc::Part /*part*/) {
+      received_.push_back(std::move(message));
+    });
   }
 
   /// Sends a request with the next id (1, 2, 3 …), which it returns.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "json/value.h"
+#include "rpc/exchange.h"
 #include "support/echo_server.h"
 #include "support/memory_client.h"
 
@@ -126,8 +127,9 @@ TEST_F(ServerTest, LeavesOutAnIdItCouldNotReadFrom20251125On) {
 
 TEST_F(ServerTest, RefusesWhatCouldNotBeTakenIn) {
   std::vector<std::string> sent;
-  client_.client().refuse({.code = ErrorCode::kLimit, .message = "too long"},
-                          [&sent](std::string text) { sent.push_back(std::move(text)); });
+  client_.client().refuse(
+      {.code = ErrorCode::kLimit, .message = "too long"},
+      [&sent](std::string text, rpc::Part /*part*/) { sent.push_back(std::move(text)); });
   EXPECT_EQ(sent, std::vector<std::string>{R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,)"
                                            R"("message":"Invalid Request","data":"too long"}})"});
 }

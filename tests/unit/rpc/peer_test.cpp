@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "rpc/exchange.h"
 #include "rpc/message.h"
 #include "rpc/reply.h"
 
@@ -22,7 +23,10 @@ using Texts = std::vector<std::string>;
 class PeerTest : public testing::Test, private Handler {
  protected:
   void send(std::string_view text) {
-    peer_.receive(text, [this](std::string reply) { sent_.push_back(std::move(reply)); });
+    peer_.receive(text, [this](std::string message, Part part) {
+      sent_.push_back(std::move(message));
+      parts_.push_back(part);
+    });
   }
 
   Texts take() { return std::exchange(sent_, {}); }
@@ -31,6 +35,7 @@ class PeerTest : public testing::Test, private Handler {
   std::vector<Reply> open_;
   std::vector<std::string> notified_;
   std::vector<bool> batched_;
+  std::vector<Part> parts_;
 
  private:
   void on_request(const Request& request, Reply reply) override {
@@ -57,6 +62,28 @@ TEST_F(PeerTest, AnswersNowAndLater) {
   std::move(open_[0]).result({});
   EXPECT_EQ(take(), Texts{R"({"jsonrpc":"2.0","id":1,"result":{}})"});
   EXPECT_EQ(peer_.in_flight(), 0);
+}
+
+TEST_F(PeerTest, TellsOfARequestBeforeItsAnswer) {
+  send(R"({"jsonrpc":"2.0","id":1,"method":"later"})");
+  open_[0].notify("half", {{"done", 0.5}});
+  open_[0].notify("most", {});
+  std::move(open_[0]).result({});
+  EXPECT_EQ(take(), (Texts{R"({"jsonrpc":"2.0","method":"half","params":{"done":5E-1}})",
+                           R"({"jsonrpc":"2.0","method":"most","params":{}})",
+                           R"({"jsonrpc":"2.0","id":1,"result":{}})"}));
+  EXPECT_EQ(parts_, (std::vector{Part::kNotification, Part::kNotification, Part::kAnswer}));
+}
+
+TEST_F(PeerTest, TellsOfARequestInABatchAtOnce) {
+  send(R"([{"jsonrpc":"2.0","id":1,"method":"later"},{"jsonrpc":"2.0","id":2,"method":"now"}])");
+  open_[0].notify("half", {});
+  EXPECT_EQ(take(), Texts{R"({"jsonrpc":"2.0","method":"half","params":{}})"});
+  std::move(open_[0]).result({});
+  EXPECT_EQ(
+      take(),
+      Texts{R"([{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":1,"result":{}}])"});
+  EXPECT_EQ(parts_, (std::vector{Part::kNotification, Part::kAnswer}));
 }
 
 TEST_F(PeerTest, SaysNothingToNotificationsAndResponses) {

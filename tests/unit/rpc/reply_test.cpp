@@ -24,10 +24,12 @@ constexpr auto kInternal =
 class ReplyTest : public testing::Test {
  protected:
   Reply open(std::int64_t id = 1) {
-    return requests_->open(id, std::make_shared<Exchange>(
-                                   [this](std::string text) { sent_.push_back(std::move(text)); },
-                                   Exchange::Shape::kSingle));
+    auto sink = [this](std::string text, Part /*part*/) { sent_.push_back(std::move(text)); };
+    return requests_->open(id,
+                           std::make_shared<Exchange>(std::move(sink), Exchange::Shape::kSingle));
   }
+
+  std::vector<std::string> take() { return std::exchange(sent_, {}); }
 
   std::vector<std::string> sent_;
   std::shared_ptr<InFlight> requests_ = std::make_shared<InFlight>();
@@ -123,9 +125,39 @@ TEST_F(ReplyTest, MayBeAnsweredWhileItIsCancelled) {
   EXPECT_EQ(sent_, Texts{});
 }
 
+TEST_F(ReplyTest, NotifiesUntilItIsAnswered) {
+  Reply reply = open();
+  reply.notify("n", {{"a", 1}});
+  EXPECT_EQ(take(), Texts{R"({"jsonrpc":"2.0","method":"n","params":{"a":1}})"});
+  std::move(reply).result({});
+  EXPECT_EQ(take().size(), 1);
+  reply.notify("n", {});  // NOLINT(bugprone-use-after-move): whoever shares it may be late
+  EXPECT_EQ(take(), Texts{});
+}
+
+TEST_F(ReplyTest, NotifiesNobodyAfterACancellation) {
+  const Reply reply = open();
+  requests_->cancel(std::int64_t{1});
+  reply.notify("n", {});
+  EXPECT_EQ(take(), Texts{});
+}
+
+TEST_F(ReplyTest, MayBeCancelledWhileItNotifies) {
+  auto sink = [this](std::string text, Part /*part*/) {
+    sent_.push_back(std::move(text));
+    requests_->cancel(std::int64_t{1});
+  };
+  const Reply reply = requests_->open(
+      std::int64_t{1}, std::make_shared<Exchange>(std::move(sink), Exchange::Shape::kSingle));
+  reply.notify("n", {});
+  reply.notify("n", {});
+  EXPECT_EQ(take().size(), 1);
+}
+
 TEST_F(ReplyTest, MayOutliveTheClient) {
   Reply reply = open();
   requests_.reset();
+  reply.notify("n", {});
   std::move(reply).result({});
   EXPECT_EQ(sent_, Texts{});
 }
