@@ -6,9 +6,16 @@
 
 #include "base/utf8.h"
 #include "json/value.h"
+#include "mcp/progress.h"
 #include "rpc/error.h"
 
 namespace clmcp::mcp {
+
+void ToolCall::progress(double progress, std::string_view message) {
+  if (auto params = progress_.advance(progress, message)) {
+    reply_.notify(Progress::kMethod, *std::move(params));
+  }
+}
 
 void ToolCall::answer(const ToolResult& result) && {
   json::Object text;

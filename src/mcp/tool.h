@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "json/fields.h"
 #include "json/value.h"
+#include "mcp/progress.h"
 #include "rpc/error.h"
 #include "rpc/reply.h"
 
@@ -40,7 +41,17 @@ struct ToolResult {
 /// an internal error. After a cancellation answers write nothing.
 class ToolCall {
  public:
-  explicit ToolCall(rpc::Reply reply) : reply_(std::move(reply)) {}
+  ToolCall(rpc::Reply reply, Progress progress)
+      : reply_(std::move(reply)), progress_(std::move(progress)) {}
+
+  /// Whether the client asked to be told how far the call has come.
+  [[nodiscard]] bool wants_progress() const { return progress_.is_wanted(); }
+
+  /// Tells the client how far the call has come, in a measure of the tool's own that must grow from
+  /// one time to the next: what does not is not sent. Nothing is where the client did not ask, and
+  /// after the answer or a cancellation. The message may be any bytes; revision 2024-11-05 has no
+  /// place for it.
+  void progress(double progress, std::string_view message);
 
   /// The text may be any bytes; what is not UTF-8 is replaced.
   void answer(const ToolResult& result) &&;
@@ -52,6 +63,7 @@ class ToolCall {
 
  private:
   rpc::Reply reply_;
+  Progress progress_;
 };
 
 /// A tool as the protocol sees it.

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "json/fields.h"
 #include "json/value.h"
+#include "mcp/progress.h"
 #include "mcp/revision.h"
 #include "mcp/tool.h"
 #include "rpc/error.h"
@@ -101,7 +102,7 @@ void list_tools(const ToolSet& tools, Revision revision, const json::Object& par
 }
 
 void call_tool(ToolSet& tools, Revision revision, const json::Object& params, rpc::Reply reply) {
-  ToolCall call(std::move(reply));
+  ToolCall call(std::move(reply), Progress(params, revision));
   const auto wanted = read_params(params);
   if (!wanted) {
     return std::move(call).fail(rpc::to_rpc(wanted.error()));

@@ -37,6 +37,13 @@ constexpr std::string_view kDone =
     "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],"
     "\"isError\":false}}\n";
 
+constexpr std::string_view kWaitWithProgress =
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","
+    "\"_meta\":{\"progressToken\":7}}}\n";
+constexpr std::string_view kHalf =
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":7,"
+    "\"progress\":1,\"message\":\"half\"}}\n";
+
 Fd file_with(std::string_view content) {
   Fd file(::memfd_create("input", MFD_CLOEXEC));
   EXPECT_EQ(::write(file.get(), content.data(), content.size()),
@@ -247,6 +254,51 @@ TEST_F(StdioTest, StopsReadingWhileTheClientReadsNothing) {
   write_.reset();
   expect_events({"input end", "idle"});
   EXPECT_EQ(std::count(received_.begin(), received_.end(), '\n'), sent);
+}
+
+TEST_F(StdioTest, WritesProgressBeforeTheAnswer) {
+  open_pipes();
+  send(kWaitWithProgress);
+  run_until([this] { return stdio_->in_flight() == 1; });
+  echo_.waiting.at(0).progress(1, "half");
+  expect_received(kHalf);
+  write_.reset();
+  expect_events({"input end"});
+  echo_.waiting.at(0).progress(2, "half");  // It is not taken for the last answer.
+  answer(0);
+  expect_events({"idle"});
+  EXPECT_TRUE(received_.ends_with(kDone));
+}
+
+TEST_F(StdioTest, DropsProgressWhileTheClientReadsNothing) {
+  open_pipes();
+  send(kWaitWithProgress);
+  run_until([this] { return stdio_->in_flight() == 1; });
+  const std::string message(limits::kMiB, 'x');
+  for (int sent = 1; sent <= 100; ++sent) {
+    echo_.waiting.at(0).progress(sent, message);
+  }
+  answer(0);
+  write_.reset();
+  expect_events({"input end", "idle"});
+  const auto lines = std::count(received_.begin(), received_.end(), '\n');
+  EXPECT_GT(lines, 16);  // limits::kUnreadReplyBytes in MiB
+  EXPECT_LT(lines, 20);
+  EXPECT_TRUE(received_.ends_with(kDone));
+}
+
+TEST_F(StdioTest, SaysNothingOfProgressToAReaderThatIsGone) {
+  open_pipes();
+  send(kWaitWithProgress);
+  run_until([this] { return stdio_->in_flight() == 1; });
+  read_.reset();
+  echo_.waiting.at(0).progress(1, "half");
+  expect_events({"output gone"});
+  echo_.waiting.at(0).progress(2, "most");
+  stdio_.reset();
+  echo_.waiting.at(0).progress(3, "all");
+  settle();
+  EXPECT_TRUE(events_.empty());
 }
 
 TEST_F(StdioTest, NoticesThatTheReaderIsGoneWithoutWriting) {
