@@ -47,13 +47,19 @@ std::optional<double> number_of(const Value& value) {
 
 }  // namespace
 
-void Schema::add(std::string_view name, std::string_view type, Choices choices,
+Object Schema::limits_of(Range range) {
+  return {{"minimum", range.minimum}, {"maximum", range.maximum}};
+}
+
+Object Schema::limits_of(Choices choices) {
+  return {{"enum", Array(choices.begin(), choices.end())}};
+}
+
+void Schema::add(std::string_view name, std::string_view type, const Object& limits,
                  std::string_view doc) {
   Object property;
   property.emplace("type", type);
-  if (choices.size() != 0) {
-    property.emplace("enum", Array(choices.begin(), choices.end()));
-  }
+  property.insert(limits.begin(), limits.end());
   property.emplace("description", doc);
   properties_.emplace(name, std::move(property));
 }
@@ -71,7 +77,19 @@ Object Schema::take() && {
 void Decoder::choice(std::string_view name, std::optional<std::string>& field, Choices choices,
                      std::string_view doc) {
   opt(name, field, doc);
-  if (field && std::ranges::find(choices, *field) == choices.end()) {
+  if (field) {
+    check_choice(name, *field, choices);
+  }
+}
+
+void Decoder::need_choice(std::string_view name, std::string& field, Choices choices,
+                          std::string_view doc) {
+  need(name, field, doc);
+  check_choice(name, field, choices);
+}
+
+void Decoder::check_choice(std::string_view name, const std::string& field, Choices choices) {
+  if (std::ranges::find(choices, field) == choices.end()) {
     wrong(name, fmt::format("one of {}", quoted(choices)));
   }
 }
@@ -133,6 +151,25 @@ void Decoder::read(std::string_view name, const Value& value, double& field) {
     field = *number;
   } else {
     wrong(name, "a number");
+  }
+}
+
+void Decoder::read(std::string_view name, const Value& value, std::int64_t& field, Range range) {
+  const auto integer = integer_of(value);
+  if (integer && *integer >= range.minimum && *integer <= range.maximum) {
+    field = *integer;
+  } else {
+    wrong(name, fmt::format("an integer from {} to {}", range.minimum, range.maximum));
+  }
+}
+
+void Decoder::read(std::string_view name, const Value& value, double& field, Range range) {
+  const auto number = number_of(value);
+  if (number && *number >= static_cast<double>(range.minimum) &&
+      *number <= static_cast<double>(range.maximum)) {
+    field = *number;
+  } else {
+    wrong(name, fmt::format("a number from {} to {}", range.minimum, range.maximum));
   }
 }
 

@@ -25,8 +25,15 @@
 ///     };
 ///
 /// A field is a std::string, bool, std::int64_t or double, or a std::optional of one. A reading is
-/// any class with need(name, field, doc), opt(name, optional field, doc) and choice(name, optional
-/// string, {choices}, doc). Two stand here, Schema and Decoder; other folders may write theirs.
+/// any class with
+///
+///     need(name, field, doc)               opt(name, optional field, doc)
+///     need(name, number, doc, range)       opt(name, optional number, doc, range)
+///     need_choice(name, string,            choice(name, optional string,
+///                 {choices}, doc)                 {choices}, doc)
+///
+/// or those of them that its structs use. Two stand here, Schema and Decoder; other folders may
+/// write theirs. JSON has one kind of number, so an integer may be written 5 or 5.0.
 namespace clmcp::json {
 
 constexpr std::string_view type_name(const std::string& /*field*/) {
@@ -47,6 +54,12 @@ constexpr std::string_view type_name(double /*field*/) {
 
 using Choices = std::initializer_list<std::string_view>;
 
+/// The bounds of a number; both belong to it.
+struct Range {
+  std::int64_t minimum;
+  std::int64_t maximum;
+};
+
 /// The reading that writes a JSON Schema.
 class Schema {
  public:
@@ -61,15 +74,36 @@ class Schema {
     add(name, type_name(T()), {}, doc);
   }
 
+  template <typename T>
+  void need(std::string_view name, const T& field, std::string_view doc, Range range) {
+    required_.emplace_back(name);
+    add(name, type_name(field), limits_of(range), doc);
+  }
+
+  template <typename T>
+  void opt(std::string_view name, const std::optional<T>& /*field*/, std::string_view doc,
+           Range range) {
+    add(name, type_name(T()), limits_of(range), doc);
+  }
+
+  void need_choice(std::string_view name, const std::string& /*field*/, Choices choices,
+                   std::string_view doc) {
+    required_.emplace_back(name);
+    add(name, "string", limits_of(choices), doc);
+  }
+
   void choice(std::string_view name, const std::optional<std::string>& /*field*/, Choices choices,
               std::string_view doc) {
-    add(name, "string", choices, doc);
+    add(name, "string", limits_of(choices), doc);
   }
 
   [[nodiscard]] Object take() &&;
 
  private:
-  void add(std::string_view name, std::string_view type, Choices choices, std::string_view doc);
+  static Object limits_of(Range range);
+  static Object limits_of(Choices choices);
+  void add(std::string_view name, std::string_view type, const Object& limits,
+           std::string_view doc);
 
   Array required_;
   Object properties_;
@@ -99,6 +133,25 @@ class Decoder {
     }
   }
 
+  template <typename T>
+  void need(std::string_view name, T& field, std::string_view /*doc*/, Range range) {
+    if (const Value* value = find(name)) {
+      read(name, *value, field, range);
+    } else {
+      missing(name);
+    }
+  }
+
+  template <typename T>
+  void opt(std::string_view name, std::optional<T>& field, std::string_view /*doc*/, Range range) {
+    if (const Value* value = find(name); value != nullptr && !value->is_null()) {
+      read(name, *value, field.emplace(), range);
+    }
+  }
+
+  void need_choice(std::string_view name, std::string& field, Choices choices,
+                   std::string_view doc);
+
   void choice(std::string_view name, std::optional<std::string>& field, Choices choices,
               std::string_view doc);
 
@@ -114,6 +167,9 @@ class Decoder {
   void read(std::string_view name, const Value& value, bool& field);
   void read(std::string_view name, const Value& value, std::int64_t& field);
   void read(std::string_view name, const Value& value, double& field);
+  void read(std::string_view name, const Value& value, std::int64_t& field, Range range);
+  void read(std::string_view name, const Value& value, double& field, Range range);
+  void check_choice(std::string_view name, const std::string& field, Choices choices);
   void missing(std::string_view name);
   void wrong(std::string_view name, std::string_view must_be);
 

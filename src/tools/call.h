@@ -33,6 +33,19 @@ class OperationWriter {
     }
   }
 
+  void need(std::string_view name, const auto& field, std::string_view doc, json::Range /*range*/) {
+    need(name, field, doc);
+  }
+
+  void opt(std::string_view name, const auto& field, std::string_view doc, json::Range /*range*/) {
+    opt(name, field, doc);
+  }
+
+  void need_choice(std::string_view name, const std::string& field, json::Choices /*choices*/,
+                   std::string_view doc) {
+    need(name, field, doc);
+  }
+
   void choice(std::string_view name, const std::optional<std::string>& field,
               json::Choices /*choices*/, std::string_view /*doc*/) {
     operation_.add(name, field);

@@ -28,6 +28,9 @@ std::string parameter_row(const mcp::Tool& tool, std::string_view name,
       doc += fmt::format(" `{}`", std::string_view(choice.as_string()));
     }
   }
+  if (const json::Value* minimum = property.if_contains("minimum")) {
+    doc += fmt::format("; {} to {}", minimum->as_int64(), property.at("maximum").as_int64());
+  }
   return fmt::format("| `{}` | {} | {} | {} |\n", name,
                      std::string_view(property.at("type").as_string()), required ? "yes" : "no",
                      doc);

@@ -37,6 +37,22 @@ struct Numbers {
   }
 };
 
+struct Limited {
+  std::string verb;
+  std::int64_t count = 0;
+  double share = 0;
+  std::optional<std::int64_t> depth;
+  std::optional<double> wait;
+
+  void fields(auto& f) {
+    f.need_choice("verb", verb, {"start", "stop"}, "What to do");
+    f.need("count", count, "How many", Range{1, 100});
+    f.need("share", share, "How much", Range{-1, 1});
+    f.opt("depth", depth, "How deep", Range{0, INT64_MAX});
+    f.opt("wait", wait, "How long", Range{0, 86400});
+  }
+};
+
 struct Nothing {
   void fields(auto& /*f*/) {}
 };
@@ -65,6 +81,17 @@ TEST(Schema, NamesEveryTypeOfField) {
                                          R"("count":{"type":"integer","description":"How many"},)"
                                          R"("factor":{"type":"number","description":"How much"},)"
                                          R"("loud":{"type":"boolean","description":"How"}}})");
+}
+
+TEST(Schema, HasTheLimitsOfItsFields) {
+  EXPECT_EQ(print(schema_of<Limited>()),
+            R"({"type":"object","required":["verb","count","share"],"properties":{)"
+            R"("verb":{"type":"string","enum":["start","stop"],"description":"What to do"},)"
+            R"("count":{"type":"integer","minimum":1,"maximum":100,"description":"How many"},)"
+            R"("share":{"type":"number","minimum":-1,"maximum":1,"description":"How much"},)"
+            R"("depth":{"type":"integer","minimum":0,"maximum":9223372036854775807,)"
+            R"("description":"How deep"},)"
+            R"("wait":{"type":"number","minimum":0,"maximum":86400,"description":"How long"}}})");
 }
 
 TEST(Schema, LeavesRequiredOutWhereNothingIs) {
@@ -100,6 +127,60 @@ TEST(Decode, TakesAWholeNumberWithAPointAsAnInteger) {
                            R"({"count":99999999999999999999})", R"({"count":1e400})"}) {
     EXPECT_EQ(error_of<Numbers>(text), "parameter 'count' must be an integer") << text;
   }
+}
+
+/// Limited with one more field; those it needs are there.
+std::string limited(std::string_view more) {
+  return R"({"verb":"stop","count":1,"share":1,)" + std::string(more) + "}";
+}
+
+TEST(Decode, TakesWhatIsWithinTheLimits) {
+  const auto low = read<Limited>(R"({"verb":"stop","count":1,"share":-1,"depth":0,"wait":0})");
+  ASSERT_TRUE(low);
+  EXPECT_EQ(low->verb, "stop");
+  EXPECT_EQ(low->count, 1);
+  EXPECT_EQ(low->share, -1.0);
+  EXPECT_EQ(low->depth, 0);
+  EXPECT_EQ(low->wait, 0.0);
+  const auto high = read<Limited>(
+      R"({"verb":"start","count":100.0,"share":0.5,"depth":9223372036854775807,"wait":864e2})");
+  ASSERT_TRUE(high);
+  EXPECT_EQ(high->count, 100);
+  EXPECT_EQ(high->share, 0.5);
+  EXPECT_EQ(high->depth, INT64_MAX);
+  EXPECT_EQ(high->wait, 86400.0);
+  const auto none = read<Limited>(limited(R"("depth":null)"));
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->depth, std::nullopt);
+  EXPECT_EQ(none->wait, std::nullopt);
+}
+
+TEST(Decode, NamesTheLimitsOfWhatIsBeyondThem) {
+  for (const std::string count :
+       {"0", "101", "-1", "1.5", "1e999", "99999999999999999999", "\"1\"", "null"}) {
+    EXPECT_EQ(error_of<Limited>(R"({"verb":"stop","share":1,"count":)" + count + "}"),
+              "parameter 'count' must be an integer from 1 to 100")
+        << count;
+  }
+  for (const std::string wait : {"-0.001", "86400.5", "1e999", "-1e999", "true"}) {
+    EXPECT_EQ(error_of<Limited>(limited(R"("wait":)" + wait)),
+              "parameter 'wait' must be a number from 0 to 86400")
+        << wait;
+  }
+  EXPECT_EQ(error_of<Limited>(limited(R"("depth":-1)")),
+            "parameter 'depth' must be an integer from 0 to 9223372036854775807");
+  EXPECT_EQ(error_of<Limited>(R"({"verb":"stop","count":1,"share":1.5})"),
+            "parameter 'share' must be a number from -1 to 1");
+  EXPECT_EQ(error_of<Limited>(R"({"verb":"stop","share":1})"),
+            "missing required parameter 'count'");
+}
+
+TEST(Decode, NamesTheChoicesOfWhatMustBeChosen) {
+  EXPECT_EQ(error_of<Limited>(R"({"count":1,"share":1})"), "missing required parameter 'verb'");
+  EXPECT_EQ(error_of<Limited>(R"({"verb":"","count":1,"share":1})"),
+            "parameter 'verb' must be one of 'start', 'stop'");
+  EXPECT_EQ(error_of<Limited>(R"({"verb":null,"count":1,"share":1})"),
+            "parameter 'verb' must be a string");
 }
 
 TEST(Decode, NamesWhatIsWrong) {
