@@ -314,6 +314,17 @@ class Server:
             messages.append(message)
         return messages
 
+    def put_back(self, message):
+        """Has receive() give this message again."""
+        self._kept.insert(0, message)
+
+    def take_progress(self, token):
+        """The progress of one request that came so far, oldest first, as (progress, message or None). It is complete
+        once wait_for() has given the reply."""
+        mine = [message for message in self._kept if is_progress(message) and message["params"]["progressToken"] == token]
+        self._kept = [message for message in self._kept if message not in mine]
+        return [(message["params"]["progress"], message["params"].get("message")) for message in mine]
+
     # Conversations.
 
     def request(self, method, params=None, seconds=REPLY_SECONDS):
@@ -381,6 +392,10 @@ class Server:
         code = self.wait(seconds)
         self.home.wait_until_no_process_is_left()
         return code
+
+
+def is_progress(message):
+    return isinstance(message, dict) and message.get("method") == "notifications/progress"
 
 
 def text_of(reply):

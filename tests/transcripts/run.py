@@ -41,6 +41,8 @@ class Conversation:
         self.problems = []
         self.corrections = []  # (step, what was received), for --update
         self.pending = []  # ids of calls written in short form, oldest first
+        self.tokens = {}  # of calls written in short form, to their ids
+        self.progress = {}  # how far each token is
         self.calls = 0
         self.questions = 0
 
@@ -92,7 +94,12 @@ class Conversation:
         tool, arguments = step.payload
         self.calls += 1
         self.pending.append(self.calls)
-        self.server.send({"id": self.calls, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        params = {"name": tool, "arguments": arguments}
+        if step.wants_progress:
+            token = f"progress-{self.calls}"
+            self.tokens[token] = self.calls
+            params["_meta"] = {"progressToken": token}
+        self.server.send({"id": self.calls, "method": "tools/call", "params": params})
 
     def do_expect(self, step):
         actual = self.receive(step)
@@ -106,8 +113,8 @@ class Conversation:
     def do_expect_text(self, step):
         if not self.pending:
             raise Failed("no call waits for a text")
-        wanted_id = self.pending.pop(0)
         actual = self.receive(step)
+        wanted_id = self.pending.pop(0)
         shape = {"jsonrpc": "2.0", "id": wanted_id,
                  "result": {"content": [{"type": "text", "text": "\ue000any"}], "isError": "\ue000any"}}
         found = language.mismatches(shape, actual, exact=True)
@@ -122,6 +129,21 @@ class Conversation:
             self.problem(step, "the text differs\n" + difference(step.payload, text))
         elif not step.exact and not language.text_matches(step.payload, text):
             self.problem(step, f"the text does not match\n{step.payload}\n--- received:\n{text[:3000]}")
+
+    def do_expect_progress(self, step):
+        actual = self.receive(step)
+        if not support.is_progress(actual):
+            raise Failed(f"no progress came\nreceived: {json.dumps(actual, ensure_ascii=False)[:3000]}")
+        message = actual["params"].get("message", "")
+        if not language.text_matches(step.payload, message):
+            self.problem(step, f"the message does not match\n{step.payload}\n--- received:\n{message[:3000]}")
+
+    def do_skip_progress(self, step):
+        """How often a call tells how far it is depends on how fast the machine is."""
+        actual = self.receive(step)
+        while support.is_progress(actual):
+            actual = self.receive(step)
+        self.server.put_back(actual)
 
     def do_nothing(self, _step):
         """Nothing has arrived and nothing is on its way: the answer to a ping comes next."""
@@ -148,7 +170,18 @@ class Conversation:
         actual = self.server.receive()
         if actual is None:
             raise Failed(f"the server's output ended; standard error: {self.server.errors()}")
+        if support.is_progress(actual):
+            self.check_progress(step, actual["params"])
         return actual
+
+    def check_progress(self, step, params):
+        """What must hold of progress wherever it comes."""
+        token, progress = params["progressToken"], params["progress"]
+        if token in self.progress and progress <= self.progress[token]:
+            self.problem(step, f"the progress of {token!r} went from {self.progress[token]} to {progress}")
+        if token in self.tokens and self.tokens[token] not in self.pending:
+            self.problem(step, f"call {self.tokens[token]} is answered and goes on: {json.dumps(params)[:500]}")
+        self.progress[token] = progress
 
 
 def difference(wanted, actual):

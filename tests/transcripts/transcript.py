@@ -15,12 +15,13 @@ class SyntaxProblem(Exception):
 
 @dataclass
 class Step:
-    kind: str  # send, call, expect, expect-text, nothing, write, await, kill-worker
+    kind: str  # send, call, expect, expect-text, expect-progress, skip-progress, nothing, write, await, kill-worker
     line: int  # counted from 1
     end: int  # the line after the step
     payload: object = None
     exact: bool = False
     is_error: bool = False
+    wants_progress: bool = False
 
 
 @dataclass
@@ -73,10 +74,18 @@ def _read_item(transcript, head, block, line, end):
         transcript.steps.append(Step("send", line, end, _unescape(rest) + b"\n"))
     elif sign == "-->":
         transcript.steps.append(_read_send(rest, block, line, end))
+    elif sign == "-->progress":
+        step = _read_send(rest, block, line, end)
+        if step.kind != "call":
+            raise SyntaxProblem("only 'eval' and 'call' get a token from us; JSON can name its own")
+        step.wants_progress = True
+        transcript.steps.append(step)
     elif sign in ("<==", "<--"):
         transcript.steps.append(_read_expectation(sign == "<==", rest, block, line, end))
     elif head == "<.. none":
         transcript.steps.append(Step("nothing", line, end))
+    elif head == "<.. progress":
+        transcript.steps.append(Step("skip-progress", line, end))
     elif sign == "~>":
         kind, _, name = rest.partition(" ")
         if kind not in ("write", "await", "kill-worker"):
@@ -126,6 +135,11 @@ def _read_expectation(exact, rest, block, line, end):
     if words:
         text = _text(([words[2]] if words[2] else []) + block)
         return Step("expect-text", line, end, text, exact, bool(words[1]))
+    word, _, after = rest.partition(" ")
+    if word == "progress":
+        if exact:
+            raise SyntaxProblem("how far a call is cannot be told exactly: write '<-- progress'")
+        return Step("expect-progress", line, end, _text(([after] if after else []) + block))
     return Step("expect", line, end, _parse_pattern("\n".join([rest, *block])), exact)
 
 
