@@ -12,8 +12,8 @@
 
 (defparameter *files*
   '("package" "wire" "sbcl" "link" "escape" "plain" "printing" "conditions" "backtrace" "warnings"
-    "streams" "interrupts" "ops" "definitions" "systems" "quicklisp" "loading" "eval"
-    "checkpoint" "main")
+    "streams" "interrupts" "ops" "definitions" "systems" "quicklisp" "loading"
+    "defining" "eval" "checkpoint" "main")
   "In the order they are loaded.")
 
 (defparameter *sources* *load-truename*)

@@ -21,6 +21,9 @@
     (setf *package* (session-package))  ; the form may have deleted it
     values))
 
+(defvar *definitions* '()
+  "(start end package) of the forms of this evaluation that defined something, the last one first.")
+
 (defun evaluate-code (code)
   "Read and evaluate the forms of CODE one by one; the values of the last."
   (let ((values '())
@@ -28,12 +31,27 @@
         (end (list nil)))
     (loop with stream = (make-string-input-stream code)
           for start = (form-start code (file-position stream))
+          for package = (package-name *package*) ; the form may change it or its name
           for form = (read-form stream end code start count)
           until (eq form end)
           do (note-form form)
-             (setf values (evaluate-as-repl form))
+             (let ((definition (defining-form-p form)))
+               (setf values (evaluate-as-repl form))
+               (when definition
+                 (push (list start (file-position stream) package) *definitions*)))
              (incf count))
     values))
+
+;;; What can be evaluated again
+
+(defun definition-texts (code)
+  "(text package) of each of the *DEFINITIONS* in CODE, in their order."
+  (loop for (start end package) in (reverse *definitions*)
+        ;; A reader macro of the user's may have moved the stream anywhere.
+        when (< start end)
+          collect (list (string-right-trim '(#\Space #\Tab #\Newline #\Return)
+                                           (subseq code start end))
+                        package)))
 
 ;;; Reading
 
@@ -93,12 +111,13 @@ its own package, unless the code chose one."
 
 (define-op :evaluate (&key code package)
   "Evaluate the forms of CODE, in PACKAGE if given; the printed values of the last."
-  (multiple-value-bind (texts properties failure)
-      (call-as-operation
-       (lambda ()
-         (load-quicklisp-for code)
-         (call-in-package (package-named package)
-                          (lambda () (value-texts (evaluate-code code))))))
-    (if failure
-        properties
-        (list* :values (coerce texts 'vector) properties))))
+  (let ((*definitions* '()))
+    (multiple-value-bind (texts properties failure)
+        (call-as-operation
+         (lambda ()
+           (load-quicklisp-for code)
+           (call-in-package (package-named package)
+                            (lambda () (value-texts (evaluate-code code))))))
+      (append (unless failure (list :values (coerce texts 'vector)))
+              (list :definitions (definition-texts code))
+              properties))))

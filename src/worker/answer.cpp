@@ -95,6 +95,21 @@ Result<std::vector<SystemRef>> parse_systems(const Form& form) {
   return systems;
 }
 
+Result<std::vector<Definition>> parse_definitions(const Form& form) {
+  if (form.list() == nullptr) {
+    return malformed("definitions");
+  }
+  std::vector<Definition> definitions;
+  for (const Form& element : *form.list()) {
+    const std::vector<std::string> pair = TRY(strings(element, "definitions"));
+    if (pair.size() != 2) {
+      return malformed("definitions");
+    }
+    definitions.push_back({.text = pair.front(), .package = pair.back()});
+  }
+  return definitions;
+}
+
 Result<Done> parse_done(const Form::List& list) {
   Done done{.id = TRY(integer(list, "id")), .answer = {}};
   if (const Form* values = find_property(list, "values", 1)) {
@@ -114,6 +129,9 @@ Result<Done> parse_done(const Form::List& list) {
   }
   if (const Form* systems = find_property(list, "systems", 1)) {
     done.answer.systems = TRY(parse_systems(*systems));
+  }
+  if (const Form* definitions = find_property(list, "definitions", 1)) {
+    done.answer.definitions = TRY(parse_definitions(*definitions));
   }
   return done;
 }

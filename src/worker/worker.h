@@ -27,6 +27,12 @@ struct SystemRef {
   std::optional<std::string> definition;
 };
 
+/// A top-level form that defined something: as it was written, and the package it was read in.
+struct Definition {
+  std::string text;
+  std::string package;
+};
+
 /// What the agent says when an operation is done.
 struct Answer {
   std::optional<std::vector<std::string>> values = {};
@@ -35,6 +41,7 @@ struct Answer {
   std::optional<Condition> condition = {};
   std::string package = {};
   std::optional<std::vector<SystemRef>> systems = {};
+  std::vector<Definition> definitions = {};
 };
 
 /// An operation of the agent with its arguments, a property list.

@@ -13,7 +13,7 @@
                 #:frame-symbol #:definition-line #:make-definition #:lambda-list-text
                 #:call-with-escape #:failure-type #:failure-message #:first-line #:plain-text
                 #:call-with-time-limit #:*values-seconds* #:*listing-seconds*
-                #:hidden-frame-p #:inside-call-p #:written-form-p))
+                #:hidden-frame-p #:inside-call-p #:written-form-p #:defining-form-p))
 
 (in-package #:cl-mcp-agent-test)
 
@@ -365,6 +365,31 @@
       (is (string= "*COUNTER* = 0" (line :variable '*counter* '*counter*)))
       (is (string= "*NOTHING* (unbound)" (line :variable '*nothing* '*nothing*)))
       (is (string= "PT [structure]" (line :class 'pt (find-class 'pt)))))))
+
+;;; What is evaluated again
+
+(test definitions-are-told-by-their-look
+  (dolist (form '((defun f () 1) (defclass c () ()) (deftest-of-mine a) (in-package :cl-user)
+                  (declaim (inline f)) (require :sb-posix) (asdf:load-system "a") (quickload "a")
+                  (setf (fdefinition 'f) #'car) (setf x 1 (get 'a 'b) 2) (setf *readtable* nil)
+                  (progn 1 (defvar *a*)) (eval-when (:execute) (defvar *a*))
+                  (let ((x 1)) (defun f () x)) (labels () (locally (when t (defvar *a*))))
+                  (macrolet ((defme () 1)) (defme))))
+    (is-true (defining-form-p form) "~S" form))
+  (dolist (form '((+ 1 2) x "defun" (trace f) (setf x 1) (setq x 1) (list (defun f () 1)) (progn)
+                  (let ((default 1) (defun 2)) default) (when (defined-p) 1) (quote (defun f ()))
+                  (default-value 1)))
+    (is-false (flet ((known (name) (setf (fdefinition name) #'list)))
+                (mapc #'known '(default-value defined-p))
+                (defining-form-p form))
+              "~S" form)))
+
+(test odd-forms-do-not-disturb-the-looking
+  (dolist (text '("(progn . 1)" "(setf . 1)" "(setf (get . 1) . 2)" "(let)" "(let . x)" "(nil)"
+                  "((lambda () 1))" "#1=(progn . #1#)" "#1=(progn #1# #1#)" "#1=(setf a . #1#)"
+                  "#1=(let . #1#)" "(#1=#:nobody)"))
+    (let ((form (read-from-string text)))
+      (finishes (defining-form-p form)))))
 
 ;;; Reading and loading
 

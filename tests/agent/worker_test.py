@@ -713,6 +713,66 @@ class Definitions(Case):
         self.assertTrue(all(len(line) < 130 for line in listing.split("\n")))
 
 
+class Replay(Case):
+    """What an evaluation says can be evaluated again."""
+
+    def definitions(self, code, package=None):
+        return self.worker.eval(code, package).get("definitions")
+
+    def test_an_evaluation_that_defines_nothing_says_nothing(self):
+        self.assertNotIn("definitions", self.worker.eval("(+ 1 2) (setf *x* 1) (list 'defun)"))
+
+    def test_definitions_are_as_written_with_the_package_they_were_read_in(self):
+        code = ("; first\n(defpackage :replayed (:use :cl))\n(+ 1 2)(in-package :replayed) "
+                '(defun λ (x) ; say "→"\n  "𝄞" x)\n(λ 1)')
+        self.assertEqual([["(defpackage :replayed (:use :cl))", "COMMON-LISP-USER"],
+                          ["(in-package :replayed)", "COMMON-LISP-USER"],
+                          ['(defun λ (x) ; say "→"\n  "𝄞" x)', "REPLAYED"]], self.definitions(code))
+        self.assertEqual([["(defvar *there* 1)", "REPLAYED"]],
+                         self.definitions("(defvar *there* 1)", "replayed"))
+
+    def test_what_failed_is_none_and_what_came_before_is(self):
+        code = "(defun before () 1) (defvar *broken* (car 1)) (defun behind () 2)"
+        done = self.worker.eval(code)
+        self.assertEqual([["(defun before () 1)", "COMMON-LISP-USER"]], done["definitions"])
+        self.assertIn("condition", done)
+        self.assertEqual([["(defvar *a* 1)", "COMMON-LISP-USER"]],
+                         self.definitions("(defvar *a* 1) (unfinished"))
+
+    def test_a_value_that_cannot_be_printed_does_not_hide_its_form(self):
+        self.values("(defclass sulking () ())"
+                    "(defmethod print-object ((o sulking) s) (error \"no\"))")
+        code = "(let () (defvar *sulking* 1) (make-instance 'sulking))"
+        self.assertEqual([[code, "COMMON-LISP-USER"]], self.definitions(code))
+
+    def test_macros_of_the_users_own_count_by_their_name(self):
+        self.values("(defmacro define-thing (name) `(defvar ,name 1))")
+        self.assertEqual([["(define-thing *thing*)", "COMMON-LISP-USER"]],
+                         self.definitions("(define-thing *thing*)"))
+
+    def test_reader_conditionals_and_block_comments_are_kept(self):
+        code = "#+sbcl (defun conditional () #|why|# 1)"
+        self.assertEqual([[code, "COMMON-LISP-USER"]], self.definitions(code))
+
+    def test_odd_forms_are_evaluated_as_ever(self):
+        self.assertEqual("1", self.value("(progn 1 . #.(list))"))
+        self.failure("(progn . 1)")
+        self.assertEqual("CIRCLE", self.value("(car '#1=(circle . #1#))"))
+
+    def test_a_package_that_the_form_deletes_is_named_all_the_same(self):
+        self.values("(defpackage :doomed (:use :cl))")
+        code = "(defun cl-user::doom () (delete-package :doomed)) (delete-package :doomed)"
+        self.assertEqual(["DOOMED", "DOOMED"], [p for _, p in self.definitions(code, "doomed")])
+
+    def test_a_reader_macro_that_moves_the_stream_breaks_nothing(self):
+        self.values("(defvar *moved* nil) (set-macro-character #\\! (lambda (s c) (declare (ignore c))"
+                    " (unless *moved* (setf *moved* t) (file-position s 0)) '(defvar *a* 1)))")
+        try:
+            self.assertIn("values", self.worker.eval(" !"))
+        finally:
+            self.values("(setf *readtable* (copy-readtable nil))")
+
+
 class Systems(Case):
     def setUp(self):
         self.worker.close()

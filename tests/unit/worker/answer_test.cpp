@@ -28,6 +28,17 @@ TEST(Answer, IsReadWithAllItsParts) {
   EXPECT_FALSE(done.answer.systems->at(1).definition.has_value());
 }
 
+TEST(Answer, CarriesTheDefinitionsOfAnEvaluation) {
+  const auto message =
+      parse_agent_message(R"x((:done :id 1 :definitions (("(defvar *λ*)" "P") ("(f)" "Q"))))x");
+  ASSERT_TRUE(message.has_value()) << message.error().message;
+  const std::vector<Definition>& definitions = std::get<Done>(*message).answer.definitions;
+  ASSERT_EQ(definitions.size(), 2U);
+  EXPECT_EQ(definitions.front().text, "(defvar *λ*)");
+  EXPECT_EQ(definitions.front().package, "P");
+  EXPECT_EQ(definitions.back().package, "Q");
+}
+
 TEST(Answer, TellsNoValuesFromNothingSaid) {
   const auto with = parse_agent_message("(:done :id 1 :values ())");
   EXPECT_TRUE(std::get<Done>(*with).answer.values->empty());
@@ -39,7 +50,8 @@ TEST(Answer, RefusesWhatTheAgentWouldNotSay) {
   for (const char* text :
        {"nil", "()", "(\"done\")", "(:done)", "(:done :id \"7\")", "(:done :id 1 :values (1))",
         "(:done :id 1 :text 2)", "(:done :id 1 :condition (:type \"T\"))", "(:hello)", "(:ready)",
-        "(:done :id 1 :systems ((\"a\")))"}) {
+        "(:done :id 1 :systems ((\"a\")))", "(:done :id 1 :definitions ((\"a\")))",
+        "(:done :id 1 :definitions 1)"}) {
     EXPECT_FALSE(parse_agent_message(text).has_value()) << text;
   }
 }
