@@ -37,6 +37,16 @@ constexpr std::size_t kOutputTailBytes = 256 * kKiB;
 /// Calls that wait for one session.
 constexpr std::size_t kQueuedCalls = 10'000;
 
+/// The journal of one session. Some ten thousand evaluations with their outcomes fit; beyond it the
+/// journal is compacted, which reads all of it into memory.
+constexpr std::size_t kJournalBytes = 16 * kMiB;
+
+/// Journals of earlier lives of a session that are kept beside the one in use.
+constexpr int kOldJournals = 5;
+
+/// What a reply said, as a journal keeps it: enough to recognize the call.
+constexpr std::size_t kJournalOutcomeBytes = 2000;
+
 /// From the start of the worker image to its first word. It takes some 10 ms; a machine deep in
 /// swap gets a thousand times that.
 constexpr std::chrono::seconds kWorkerStart{10};
