@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "app/exit_code.h"
+#include "app/export.h"
 #include "app/options.h"
 #include "app/paths.h"
 #include "app/repl.h"
@@ -172,6 +173,9 @@ ExitCode run(const Options& options) {
     log = Log(options.log_level, std::move(file));
   }
   const Paths paths = find_paths();
+  if (options.command == Options::Command::kExport) {
+    return export_session(options, paths);
+  }
   Program program(options, paths, std::move(log));
   if (options.command == Options::Command::kTools) {
     program.print_tools();

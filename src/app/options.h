@@ -1,9 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "app/exit_code.h"
 #include "base/limits.h"
@@ -14,8 +16,9 @@ namespace clmcp::app {
 /// The command line, and the environment variables that stand in for it.
 struct Options {
   enum class Command {
-    kServe,  ///< MCP on standard input and output, or a REPL at a terminal
-    kTools,  ///< print the reference page of the tools
+    kServe,   ///< MCP on standard input and output, or a REPL at a terminal
+    kTools,   ///< print the reference page of the tools
+    kExport,  ///< write a session's definitions as a Lisp file
   };
 
   Command command = Command::kServe;
@@ -24,6 +27,11 @@ struct Options {
   std::chrono::seconds exit_grace = limits::kExitGrace;
   LogLevel log_level = LogLevel::kWarning;
   std::optional<std::filesystem::path> log_file;
+  bool journal = true;
+  std::size_t journal_bytes = limits::kJournalBytes;
+  std::optional<std::string> resume;               ///< the session to go on with
+  std::string exported;                            ///< the session that kExport writes,
+  std::optional<std::filesystem::path> export_to;  ///< and where; standard output if empty
 };
 
 /// Reads the command line. Where there is nothing left to do (--help, --version, a mistake), it has

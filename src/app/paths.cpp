@@ -19,16 +19,17 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-fs::path cache_directory() {
-  if (const std::string_view xdg = environment("XDG_CACHE_HOME"); xdg.starts_with('/')) {
+/// Our directory among those of one kind: below what the variable says, or below the home.
+fs::path user_directory(const char* variable, const fs::path& below_home) {
+  if (const std::string_view xdg = environment(variable); xdg.starts_with('/')) {
     return fs::path(xdg) / "cl-mcp-server";
   }
   if (const std::string_view home = environment("HOME"); !home.empty()) {
-    return fs::path(home) / ".cache" / "cl-mcp-server";
+    return fs::path(home) / below_home / "cl-mcp-server";
   }
   // Never a place that others can write to: what is kept there is run.
   const passwd* user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): one thread
-  return fs::path(user == nullptr ? "/" : user->pw_dir) / ".cache" / "cl-mcp-server";
+  return fs::path(user == nullptr ? "/" : user->pw_dir) / below_home / "cl-mcp-server";
 }
 
 /// The first that exists; the last where none does, to be named in the error.
@@ -52,7 +53,8 @@ Paths find_paths() {
       .image = first_existing(directory / "cl-mcp-worker",
                               prefix / "lib" / "cl-mcp-server" / "cl-mcp-worker"),
       .agent = first_existing(prefix / "share" / "cl-mcp-server" / "agent", source.parent_path()),
-      .cache = cache_directory()};
+      .cache = user_directory("XDG_CACHE_HOME", ".cache"),
+      .journals = user_directory("XDG_STATE_HOME", fs::path(".local") / "state") / "journals"};
 }
 
 }  // namespace clmcp::app

@@ -11,6 +11,7 @@ struct Paths {
   std::filesystem::path image;
   std::filesystem::path agent;
   std::filesystem::path cache;
+  std::filesystem::path journals;
 };
 
 [[nodiscard]] Paths find_paths();
