@@ -44,6 +44,11 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
+/// Bytes from the character at `at` to the next.
+std::size_t step_at(std::string_view text, std::size_t at) {
+  return std::max<std::size_t>(character_length(text.substr(at, kCharacterBytes)), 1);
+}
+
 }  // namespace
 
 std::string repair_utf8(std::string_view text) {
@@ -62,6 +67,39 @@ std::string repair_utf8(std::string_view text) {
   }
   repaired += text.substr(copied);
   return repaired;
+}
+
+std::size_t count_characters(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); at += step_at(text, at)) {
+    ++count;
+  }
+  return count;
+}
+
+std::string_view first_characters(std::string_view text, std::size_t characters) {
+  std::size_t at = 0;
+  for (; at < text.size() && characters > 0; --characters) {
+    at += step_at(text, at);
+  }
+  return text.substr(0, at);
+}
+
+std::string_view last_characters(std::string_view text, std::size_t characters) {
+  if (text.size() / kCharacterBytes > characters) {
+    text.remove_prefix(text.size() - (characters + 1) * kCharacterBytes);
+    // Where that is inside a character, the rest of it is dropped with what comes before.
+    for (std::size_t i = 1; i < kCharacterBytes && continues_character(text.front()); ++i) {
+      text.remove_prefix(1);
+    }
+  }
+  const std::size_t count = count_characters(text);
+  const std::size_t dropped = count > characters ? count - characters : 0;
+  return text.substr(first_characters(text, dropped).size());
+}
+
+bool is_longer_than(std::string_view text, std::size_t characters) {
+  return first_characters(text, characters).size() < text.size();
 }
 
 }  // namespace clmcp

@@ -30,5 +30,33 @@ TEST(Utf8, IsWellFormedAfterACutAtAnyByte) {
   }
 }
 
+TEST(Utf8, CountsACharacterForEveryByteThatIsNone) {
+  EXPECT_EQ(count_characters(""), 0U);
+  EXPECT_EQ(count_characters("aé€😀"), 4U);
+  EXPECT_EQ(count_characters("\x80\x80\xFFz\xE2\x82"), 6U);
+}
+
+TEST(Utf8, IsCutBetweenCharactersFromEitherSide) {
+  const std::string text = "aé€😀";
+  EXPECT_EQ(first_characters(text, 0), "");
+  EXPECT_EQ(first_characters(text, 3), "aé€");
+  EXPECT_EQ(first_characters(text, 9), text);
+  EXPECT_EQ(last_characters(text, 0), "");
+  EXPECT_EQ(last_characters(text, 1), "😀");
+  EXPECT_EQ(last_characters(text, 3), "é€😀");
+  EXPECT_EQ(last_characters(text, 4), text);
+  EXPECT_EQ(last_characters(text, 9), text);
+  EXPECT_TRUE(is_longer_than(text, 3));
+  EXPECT_FALSE(is_longer_than(text, 4));
+}
+
+TEST(Utf8, IsCutFromTheEndWhereverItsCharactersLie) {
+  for (std::size_t before = 0; before < 8; ++before) {
+    const std::string text = std::string(before, 'x') + "€€€€€€€€€€€€";
+    EXPECT_EQ(last_characters(text, 2), "€€");
+  }
+  EXPECT_EQ(last_characters(std::string(100, '\x80'), 5).size(), 5U);
+}
+
 }  // namespace
 }  // namespace clmcp
