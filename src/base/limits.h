@@ -29,10 +29,25 @@ constexpr std::size_t kFrameBytes = 64 * kMiB;
 /// Nesting of a form from a worker; the protocol itself needs four.
 constexpr std::size_t kFormDepth = 32;
 
-/// Output of one call kept from each of stdout and stderr: this much from its beginning and as much
-/// from its end. A model reads far less.
-constexpr std::size_t kOutputHeadBytes = 256 * kKiB;
-constexpr std::size_t kOutputTailBytes = 256 * kKiB;
+/// Characters of one reply. A model reads it all, and clients refuse or cut what is much longer.
+/// Below the least there is no room for the notes on what was left out; the most fits into
+/// kUnreadReplyBytes, whatever the characters.
+constexpr std::size_t kReplyCharacters = 32'000;
+constexpr std::size_t kLeastReplyCharacters = 1'000;
+constexpr std::size_t kMostReplyCharacters = 4'000'000;
+
+/// What is kept of each stream of one call: half of it from the beginning, half from the end. It
+/// lies on disk, so this is what a temporary directory can be asked for.
+constexpr std::size_t kKeptOutputBytes = 64 * kMiB;
+
+/// What of it is held in memory before it goes to disk; nearly all that is ever written fits.
+constexpr std::size_t kOutputInMemoryBytes = 256 * kKiB;
+
+/// Calls of a session whose output is kept.
+constexpr std::size_t kCallsWithOutput = 16;
+
+/// A longer line counts as several, so that a gigabyte without a newline can be read in pieces.
+constexpr std::size_t kOutputLineBytes = 2'000;
 
 /// Calls that wait for one session.
 constexpr std::size_t kQueuedCalls = 10'000;

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "session/operation.h"
+#include "session/output.h"
 #include "worker/form.h"
 #include "worker/worker.h"
 
@@ -144,6 +145,7 @@ void Session::advance() {
       start_worker();
     } else {
       enter(SessionState::kBusy);
+      keep_output();
       worker_->request(first.operation->request());
     }
   }
@@ -221,7 +223,7 @@ void Session::be_ready(const std::string& remarks) {
 }
 
 void Session::on_output(worker::Stream stream, std::string_view bytes) {
-  (stream == worker::Stream::kOutput ? output_ : error_output_).append(bytes);
+  (stream == worker::Stream::kOutput ? written_->output : written_->error_output).append(bytes);
 }
 
 void Session::on_answer(worker::Answer answer) {
@@ -322,20 +324,46 @@ void Session::finish(Outcome outcome) {
 
 void Session::fail(std::string type, std::string message) {
   Outcome outcome = failure(std::move(type), std::move(message));
-  outcome.output = output_.take();
-  outcome.error_output = error_output_.take();
+  outcome.number = queue_.front().id;
+  outcome.written = std::exchange(written_, std::make_shared<CallOutput>());
   finish(std::move(outcome));
 }
 
+/// Begins to keep what the first call writes, and what was written since the one before.
+void Session::keep_output() {
+  written_->call = queue_.front().id;
+  kept_.push_back(written_);
+  if (kept_.size() > limits::kCallsWithOutput) {
+    kept_.pop_front();
+  }
+}
+
 void Session::drop_output() {
-  (void)output_.take();
-  (void)error_output_.take();
+  written_ = std::make_shared<CallOutput>();
+}
+
+std::shared_ptr<CallOutput> Session::output_of(std::optional<CallId> call) const {
+  if (!call) {
+    return kept_.empty() ? nullptr : kept_.back();
+  }
+  const auto found =
+      std::ranges::find_if(kept_, [&](const auto& output) { return output->call == *call; });
+  return found == kept_.end() ? nullptr : *found;
+}
+
+std::vector<CallId> Session::calls_with_output() const {
+  std::vector<CallId> calls;
+  calls.reserve(kept_.size());
+  for (const auto& output : kept_) {
+    calls.push_back(output->call);
+  }
+  return calls;
 }
 
 Outcome Session::collect() {
   Outcome outcome;
-  outcome.output = output_.take();
-  outcome.error_output = error_output_.take();
+  outcome.number = queue_.front().id;
+  outcome.written = std::exchange(written_, std::make_shared<CallOutput>());
   outcome.notice = std::exchange(notice_, std::nullopt);
   return outcome;
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "session/operation.h"
 #include "session/output.h"
@@ -23,8 +22,13 @@ namespace clmcp::session {
 /// carried through (no Lisp, a dead one, a full queue) has a condition of our own making.
 struct Outcome {
   worker::Answer answer = {};
-  std::string output = {};
-  std::string error_output = {};
+  /// The call's number.
+  std::uint64_t number = 0;
+  /// Shared with the session, which keeps it to be read later. Null where nothing could be written.
+  std::shared_ptr<CallOutput> written = {};
+  /// What an earlier reply to the same call has shown already.
+  std::uint64_t output_from = 0;
+  std::uint64_t error_output_from = 0;
   /// What happened to the session before this call and must be known, as a sentence.
   std::optional<std::string> notice = {};
 };
@@ -69,6 +73,12 @@ class Session final : private worker::WorkerEvents {
   void close(const std::string& why);
 
   [[nodiscard]] SessionState state() const { return state_; }
+
+  /// What a call wrote, the latest one where there is no number; null where it is not kept.
+  [[nodiscard]] std::shared_ptr<CallOutput> output_of(std::optional<CallId> call) const;
+
+  /// The calls whose output is kept, in order.
+  [[nodiscard]] std::vector<CallId> calls_with_output() const;
 
   /// The name of the package that the next evaluation reads in.
   [[nodiscard]] const std::string& package() const { return package_; }
@@ -115,6 +125,7 @@ class Session final : private worker::WorkerEvents {
   void fail(std::string type, std::string message);
   void tell_of_death(const std::string& consequence);
   [[nodiscard]] Outcome collect();
+  void keep_output();
   void drop_output();
   [[nodiscard]] std::string what_is_lost() const;
   [[nodiscard]] std::string what_is_back() const;
@@ -131,8 +142,8 @@ class Session final : private worker::WorkerEvents {
   Death death_;
   std::vector<worker::SystemRef> systems_;  // To be loaded again in every new worker.
   std::string package_ = "COMMON-LISP-USER";
-  BoundedOutput output_{limits::kOutputHeadBytes, limits::kOutputTailBytes};
-  BoundedOutput error_output_{limits::kOutputHeadBytes, limits::kOutputTailBytes};
+  std::shared_ptr<CallOutput> written_ = std::make_shared<CallOutput>();
+  std::deque<std::shared_ptr<CallOutput>> kept_;  // Of the latest calls, that under way the last.
   std::optional<std::string> notice_;
   Timer grace_;
   bool advancing_ = false;
