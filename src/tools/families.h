@@ -10,5 +10,6 @@ void add_evaluation_tools(mcp::ToolSet& tools, session::Sessions& sessions);
 void add_definition_tools(mcp::ToolSet& tools, session::Sessions& sessions);
 void add_session_tools(mcp::ToolSet& tools, session::Sessions& sessions);
 void add_system_tools(mcp::ToolSet& tools, session::Sessions& sessions);
+void add_output_tools(mcp::ToolSet& tools, session::Sessions& sessions);
 
 }  // namespace clmcp::tools

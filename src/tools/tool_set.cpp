@@ -48,6 +48,7 @@ mcp::ToolSet build_tool_set(session::Sessions& sessions) {
   add_definition_tools(tools, sessions);
   add_session_tools(tools, sessions);
   add_system_tools(tools, sessions);
+  add_output_tools(tools, sessions);
   return tools;
 }
 
@@ -62,7 +63,7 @@ How to work with it:
 - Ask the image rather than guess: (describe 'x), (documentation 'x 'function), (apropos "name" :package), (macroexpand-1 '(form)).
 - Nobody can answer prompts: reading from standard input gives end of file.
 - list-definitions shows what this session has defined; reset-session gives a fresh Lisp with the loaded systems loaded again.
-- Long lists and deep structures are shown cut (100 elements, 10 levels): take parts with subseq, nth or gethash rather than printing all.
+- Long lists and deep structures are shown cut (100 elements, 10 levels): take parts with subseq, nth or gethash rather than printing all. A reply that would be too long shows the beginning and the end of what is long; read-output shows what is between, by lines or by a text to search for.
 - If a call kills the Lisp process (exit, a crash in foreign code), the reply says so, and the session is back to its state before that call; only what happened outside of it (files, network) is not undone.)";
 }
 

@@ -39,7 +39,7 @@ describe("MCP Inspector", () => {
     inspect("--method", "tools/call", "--tool-name", "evaluate-lisp", "--tool-arg", `code=${code}`, ...more);
 
   for (const era of ["legacy", "auto"]) {
-    test(`finds the four tools (protocol era ${era})`, async () => {
+    test(`finds the tools (protocol era ${era})`, async () => {
       const { code, result } = await inspect("--protocol-era", era, "--method", "tools/list");
       assert.equal(code, 0);
       assert.deepEqual(result.tools.map((tool) => tool.name).sort(), toolNames);

@@ -35,7 +35,7 @@ describe("TypeScript SDK v1", () => {
     assert.deepEqual(await client.ping(), {});
   });
 
-  test("finds the four tools", async () => {
+  test("finds the tools", async () => {
     const { tools } = await client.listTools();
     assert.deepEqual(tools.map((tool) => tool.name).sort(), toolNames);
   });

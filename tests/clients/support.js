@@ -14,7 +14,7 @@ export const packages = process.env.CLIENT_PACKAGES;
 /** Loads a module of the packages, which live in build/, where `import` does not look. */
 export const load = createRequire(path.join(packages, "package.json"));
 
-export const toolNames = ["evaluate-lisp", "list-definitions", "load-system", "reset-session"];
+export const toolNames = ["evaluate-lisp", "list-definitions", "load-system", "read-output", "reset-session"];
 
 /** A new home directory and an environment in it, with a mark that every process of the test inherits. */
 export function newHome() {

@@ -24,13 +24,13 @@ class ToolSetTest : public ::testing::Test {
   mcp::ToolSet tools_ = build_tool_set(sessions_);
 };
 
-TEST_F(ToolSetTest, HasTheFourToolsOfTheContractInItsOrder) {
+TEST_F(ToolSetTest, HasTheFourToolsOfTheContractFirstAndInItsOrder) {
   std::vector<std::string> names;
   for (const mcp::Tool& tool : tools_.tools()) {
     names.push_back(tool.info.name);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("evaluate-lisp", "list-definitions", "reset-session",
-                                            "load-system"));
+                                            "load-system", "read-output"));
 }
 
 TEST_F(ToolSetTest, GivesEveryToolAnOptionalSession) {
