@@ -5,14 +5,19 @@
 ;;;; more and goes, and the copy waits until the server, as subreaper, has become its parent; only
 ;;;; then can it ask to die with the server. It holds neither the worker's pipes nor its socket:
 ;;;; they would hide the worker's end from the server.
+;;;;
+;;;; New workers come about in the same way: the server has one process from which it takes copies
+;;;; and that never runs user code, and resumes each at once, as a fresh one.
 
 (in-package #:cl-mcp-agent)
 
-(define-op :freeze (&key)
-  "Leave a frozen copy of this process behind, on the socket that comes with the request."
+(define-op :freeze (&key heap-limit)
+  "Leave a frozen copy of this process behind, on the socket that comes with the request, unless more
+than HEAP-LIMIT bytes of heap are in use."
   (let* ((link (first (receive-descriptors +control-fd+ 1)))
          (problem (cond ((null link) "No socket came with the request.")
                         ((threads-running-p) "Threads are running.")
+                        ((and heap-limit (heap-problem heap-limit)))
                         (t (finish-streams)
                            (leave-copy link)))))
     (when link
@@ -20,6 +25,31 @@
     (if problem
         (list :condition (list :type "NO-CHECKPOINT" :message problem))
         (list :text ""))))
+
+(defvar *next-collection* 0
+  "When, in internal real time, garbage may be collected for a checkpoint again.")
+
+(defun heap-problem (limit)
+  "What to say when more than LIMIT bytes are in use, garbage not counted; else NIL."
+  (when (> (heap-in-use) limit)
+    (collect-for-checkpoint)
+    (let ((in-use (heap-in-use)))
+      (when (> in-use limit)
+        (call-with-plain-printer
+         (lambda ()
+           (format nil "~D MB of heap are in use, and checkpoints are made up to ~D MB, which ~
+                        --checkpoint-heap raises."
+                   (ceiling in-use 1048576) (floor limit 1048576))))))))
+
+(defun collect-for-checkpoint ()
+  "Collect garbage, unless it would take more than a tenth of the time, or might end the process: the
+collector copies what lives, and has to find room for it."
+  (let ((start (get-internal-real-time)))
+    (when (and (>= start *next-collection*)
+               (< (* 2 (heap-in-use)) (heap-size)))
+      (collect-garbage)
+      (let ((end (get-internal-real-time)))
+        (setf *next-collection* (+ end (* 10 (- end start))))))))
 
 (defun leave-copy (link)
   "Fork a frozen copy that has LINK; what went wrong, or NIL. Comes back in the worker only: the copy
@@ -38,6 +68,7 @@ leaves SERVE's present request behind when it is resumed."
 
 (defun be-frozen (link server go-between)
   "Wait in the copy until the server says :RESUME, and go on serving."
+  (name-process "lisp-frozen")
   (loop while (= (parent-process-id) go-between)
         do (yield-processor))
   (die-with-parent)
@@ -50,13 +81,21 @@ leaves SERVE's present request behind when it is resumed."
   (let-go-of-output)
   (setf *process* (process-id))
   (send (frame (list :frozen :pid (process-id))))
-  (let ((request (next-request)))
-    (unless (eq (first request) :resume)
-      (leave 0)))
-  (destructuring-bind (output error) (receive-descriptors +control-fd+ 2)
-    (loop for (from to) in (list (list output 1) (list error 2))
-          do (copy-descriptor from to)
-             (close-descriptor from)))
-  (install-streams)
+  (resume (next-request))
   (send-ready)
   (funcall *leave-turn*))
+
+(defun resume (request)
+  "Become the worker that REQUEST says."
+  (destructuring-bind (what &key token fresh) request
+    (unless (and (eq what :resume) (stringp token))
+      (leave 0))
+    (destructuring-bind (output error) (receive-descriptors +control-fd+ 2)
+      (loop for (from to) in (list (list output 1) (list error 2))
+            do (copy-descriptor from to)
+               (close-descriptor from)))
+    (install-streams)
+    (name-process "lisp-worker")
+    (set-environment "CL_MCP_WORKER" token)
+    (when fresh
+      (begin-session))))

@@ -34,11 +34,16 @@ which it was made: the original has answered it."
   (restore-lisp-home)
   (install-streams)
   (install-signal-handlers #'on-interrupt)
-  (setf *random-state* (make-random-state t)
-        *package* (find-package '#:common-lisp-user)
+  (name-process "lisp-template")        ; until it, or a copy of it, is told otherwise
+  (setf *package* (find-package '#:common-lisp-user)
         *compile-verbose* nil)          ; chatter
-  (start-systems)
+  (begin-session)
   (serve))
+
+(defun begin-session ()
+  "What each session has of its own from the first."
+  (setf *random-state* (make-random-state t))
+  (start-systems))
 
 (defun warm-up ()
   "Run every kind of evaluation once, so that the caches of generic functions are in the image; in a

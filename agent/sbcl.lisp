@@ -131,6 +131,13 @@ the process, so there are no stale ones. Where the file cannot be opened, go on 
     "As prctl(2).")
   (define-call %open "open" sb-alien:int ((path sb-alien:c-string) (flags sb-alien:int))
     "As open(2).")
+  (define-call %getenv "getenv" sb-sys:system-area-pointer ((name sb-alien:c-string))
+    "As getenv(3).")
+  (define-call %setenv "setenv" sb-alien:int
+      ((name sb-alien:c-string) (value sb-alien:c-string) (overwrite sb-alien:int))
+    "As setenv(3).")
+  (define-call %strlen "strlen" sb-alien:unsigned-long ((string sb-sys:system-area-pointer))
+    "As strlen(3).")
   (define-call %waitpid "waitpid" sb-alien:int
       ((pid sb-alien:int) (status (* sb-alien:int)) (options sb-alien:int))
     "As waitpid(2).")
@@ -156,6 +163,23 @@ the process, so there are no stale ones. Where the file cannot be opened, go on 
 
 (defun lead-process-group ()
   (%setpgid 0 0))
+
+(defun name-process (name)
+  "Let ps(1) show us under NAME, of at most 15 characters."
+  (sb-alien:alien-funcall
+   (sb-alien:extern-alien "prctl" (function sb-alien:int sb-alien:int sb-alien:c-string))
+   15 name))                            ; PR_SET_NAME
+
+(defun set-environment (name value)
+  "Set the environment variable NAME, for us and for the programs we run. A value of the same length
+is written over the old one, where the kernel looks: so /proc shows the new one, of this process and
+of copies that user code forks."
+  (let ((old (%getenv name)))
+    (if (and (/= 0 (sb-sys:sap-int old)) (= (%strlen old) (length value)))
+        (loop for char across value
+              for index from 0
+              do (setf (sb-sys:sap-ref-8 old index) (char-code char)))
+        (%setenv name value 1))))
 
 (defun raised (fd)
   "FD moved out of the way of the standard ones: where user code closed one of those, the next that
@@ -311,7 +335,14 @@ the caller's."
   (copy-descriptor 2 1)
   (sb-ext:save-lisp-and-die path :toplevel toplevel :executable t))
 
-(defun collect-garbage () (sb-ext:gc :full t))
+(defun collect-garbage ()
+  "Without the user's hooks, which may do anything."
+  (let ((hooks (shiftf sb-ext:*after-gc-hooks* '()))) ; it cannot be bound
+    (unwind-protect (sb-ext:gc :full t)
+      (setf sb-ext:*after-gc-hooks* hooks))))
+
+(defun heap-in-use () (sb-kernel:dynamic-usage))
+(defun heap-size () (sb-ext:dynamic-space-size))
 
 ;;; Conditions
 

@@ -66,9 +66,21 @@ constexpr std::size_t kJournalOutcomeBytes = 2000;
 /// swap gets a thousand times that.
 constexpr std::chrono::seconds kWorkerStart{10};
 
-/// From the end of a call to the checkpoint behind it. It takes some 2 ms, more with a large heap;
-/// a worker that was stopped just then must not hold the next call for long.
-constexpr std::chrono::seconds kCheckpoint{3};
+/// From the end of a call to the checkpoint behind it. It takes some 2 ms, and some seconds where a
+/// gigabyte of garbage is collected first; a worker that was stopped just then must not hold the
+/// next call for ever.
+constexpr std::chrono::seconds kCheckpoint{10};
+
+/// The heap of each Lisp: a part of the machine's memory, so that one that runs wild leaves room
+/// for the others and for the machine; SBCL's own default of 1 GB or 8 GB fits few. Below the least
+/// larger libraries cannot be compiled, and above the most a garbage collection takes seconds.
+constexpr std::size_t kHeapPartOfMemory = 4;
+constexpr std::size_t kLeastHeapMegabytes = 512;
+constexpr std::size_t kMostHeapMegabytes = 4096;
+
+/// Heap in use up to which checkpoints are made. A frozen copy keeps every page that its worker
+/// changes from then on, so each may take as much memory again.
+constexpr std::size_t kCheckpointHeapMegabytes = 1024;
 
 /// Making an image for another SBCL takes a few seconds, once.
 constexpr std::chrono::seconds kImageBuild{300};

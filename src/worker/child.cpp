@@ -108,7 +108,7 @@ Result<Child> Child::start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exi
     become(argv, environment, descriptors, report.get(), parent);
   }
   (void)::setpgid(pid, pid);  // In both processes, as either may come first.
-  reaper.watch(pid, spec.orphans, std::move(on_exit));
+  reaper.watch(pid, std::move(spec.token), std::move(on_exit));
   Child child(reaper, pid);
 
   // The pipe reads end of file once exec has closed it, and else the reason why it could not.
@@ -123,15 +123,15 @@ Result<Child> Child::start(ChildSpec spec, Reaper& reaper, Reaper::OnExit on_exi
 }
 
 Child Child::adopt(pid_t pid, Reaper& reaper) {
-  reaper.watch(pid, Reaper::Orphans::kLeave, nullptr);
+  reaper.watch(pid, "", nullptr);
   return {reaper, pid};
 }
 
-bool Child::run_user_code(Reaper::OnExit on_exit) {
+bool Child::run_user_code(std::string token, Reaper::OnExit on_exit) {
   if (!reaper_->holds(pid_)) {
     return false;
   }
-  reaper_->watch(pid_, Reaper::Orphans::kEnd, std::move(on_exit));
+  reaper_->watch(pid_, std::move(token), std::move(on_exit));
   return true;
 }
 

@@ -19,8 +19,8 @@ struct ChildSpec {
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   Fd output;
   Fd error;
-  Fd control;  // becomes descriptor 3; none where it is empty
-  Reaper::Orphans orphans = Reaper::Orphans::kLeave;
+  Fd control;              // becomes descriptor 3; none where it is empty
+  std::string token = {};  // of one that runs user code: see Reaper::watch
 };
 
 /// One process in a group of its own, which dies when we die. Destroying the Child kills the group;
@@ -40,9 +40,9 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// From now on it runs user code, and `on_exit` hears of its end. False where it has ended
-  /// already.
-  [[nodiscard]] bool run_user_code(Reaper::OnExit on_exit);
+  /// From now on it runs user code under `token`, and `on_exit` hears of its end. False where it
+  /// has ended already.
+  [[nodiscard]] bool run_user_code(std::string token, Reaper::OnExit on_exit);
 
   /// Sends a signal that carries `value`, to the process alone: what user code started should not
   /// be hit by an interrupt.

@@ -26,9 +26,9 @@ std::unexpected<Error> impossible(std::string why) {
 
 }  // namespace
 
-Freezing::Freezing(Loop& loop, Reaper& reaper, Fd link, Done done)
+Freezing::Freezing(Loop& loop, Reaper& reaper, std::string token, Fd link, Done done)
     : reaper_(reaper),
-      patience_(reaper),
+      patience_(reaper, std::move(token)),
       link_(std::move(link)),
       done_(std::move(done)),
       events_(loop, link_.get()) {

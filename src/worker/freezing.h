@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/fd.h"
@@ -31,8 +32,9 @@ class Freezing {
  public:
   using Done = std::move_only_function<void(Result<std::unique_ptr<FrozenSbcl>>)>;
 
-  /// Listens to the copy on `link`, and calls `done` once, later, which may destroy this.
-  Freezing(Loop& loop, Reaper& reaper, Fd link, Done done);
+  /// Listens to the copy of the process with `token` on `link`, and calls `done` once, later, which
+  /// may destroy this.
+  Freezing(Loop& loop, Reaper& reaper, std::string token, Fd link, Done done);
 
   /// The original's word on its copy.
   void original_says(const Answer& answer);

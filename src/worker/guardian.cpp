@@ -3,9 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <expected>
-#include <fstream>
-#include <ios>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,10 +40,7 @@ bool end_all(std::string_view entry) {
     if (pid == ::getpid()) {
       continue;
     }
-    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-    std::ostringstream environment;
-    environment << file.rdbuf();
-    if (environment.str().find(entry) != std::string::npos) {
+    if (environment_of(pid).find(entry) != std::string::npos) {
       found = true;
       (void)::kill(pid, SIGKILL);  // It may have ended meanwhile.
     }
@@ -99,7 +93,7 @@ Result<Guardian> Guardian::start(Reaper& reaper) {
     ours.reset();
     guard(theirs.get(), entry);
   }
-  reaper.watch(pid, Reaper::Orphans::kLeave, nullptr);
+  reaper.watch(pid, "", nullptr);
   return Guardian(std::move(token), std::move(ours));
 }
 

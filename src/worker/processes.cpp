@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -29,6 +32,30 @@ std::vector<pid_t> all_processes() {
     }
   }
   return processes;
+}
+
+Kinship kinship_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  // "pid (command) state parent group session …", where the command may hold spaces and
+  // parentheses.
+  const std::size_t command_end = line.rfind(')');
+  if (command_end == std::string::npos) {
+    return {};
+  }
+  std::istringstream rest(line.substr(command_end + 1));
+  char state = 0;
+  Kinship kinship;
+  rest >> state >> kinship.parent >> kinship.group >> kinship.session;
+  return rest ? kinship : Kinship{};
+}
+
+std::string environment_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  std::ostringstream environment;
+  environment << file.rdbuf();
+  return std::move(environment).str();
 }
 
 std::size_t memory_of(pid_t pid) {

@@ -1,8 +1,7 @@
 #include "worker/reaper.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,25 +33,24 @@ ExitStatus status_of(int status) {
 
 // NOLINTEND(misc-include-cleaner)
 
-/// The parent of a process; 0 where it cannot be told any more.
-pid_t parent_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  // "pid (command) state parent …", where the command may hold spaces and parentheses.
-  const std::size_t command_end = line.rfind(')');
-  if (command_end == std::string::npos || line.size() < command_end + 5) {
-    return 0;
+/// The worker's token in a process's environment; empty where there is none.
+std::string token_of(pid_t pid) {
+  const std::string environment = environment_of(pid);
+  const std::string name = fmt::format("{}=", Reaper::kOwner);
+  for (std::size_t start = 0; start < environment.size();) {
+    const std::size_t end = std::min(environment.find('\0', start), environment.size());
+    const std::string_view entry = std::string_view(environment).substr(start, end - start);
+    if (entry.starts_with(name)) {
+      return std::string(entry.substr(name.size()));
+    }
+    start = end + 1;
   }
-  const std::string_view rest = std::string_view(line).substr(command_end + 4);
-  pid_t parent = 0;
-  (void)std::from_chars(rest.data(), rest.data() + rest.size(), parent);  // 0 says enough.
-  return parent;
+  return "";
 }
 
 std::vector<pid_t> children_of_ours() {
   std::vector<pid_t> children = all_processes();
-  std::erase_if(children, [](pid_t pid) { return parent_of(pid) != ::getpid(); });
+  std::erase_if(children, [](pid_t pid) { return kinship_of(pid).parent != ::getpid(); });
   return children;
 }
 
@@ -81,13 +79,18 @@ Reaper::~Reaper() {
 }
 
 Reaper::Patience::~Patience() {
-  if (reaper_ != nullptr && --reaper_->patience_ == 0) {
+  if (reaper_ != nullptr) {
+    reaper_->spared_.erase(place_);
     reaper_->sweep();
   }
 }
 
-void Reaper::watch(pid_t pid, Orphans orphans, OnExit on_exit) {
-  watched_.insert_or_assign(pid, Row{.on_exit = std::move(on_exit), .orphans = orphans});
+void Reaper::watch(pid_t pid, std::string token, OnExit on_exit) {
+  if (!token.empty()) {
+    living_.insert(token);
+  }
+  dead_.erase(pid);  // It is another's number now.
+  watched_.insert_or_assign(pid, Row{.on_exit = std::move(on_exit), .token = std::move(token)});
 }
 
 bool Reaper::holds(pid_t pid) const {
@@ -111,7 +114,10 @@ void Reaper::reap() {
     }
     if (const auto found = watched_.find(pid); found != watched_.end()) {
       found->second.reaped = true;
-      sweeping_ = sweeping_ || found->second.orphans == Orphans::kEnd;
+      if (!found->second.token.empty()) {
+        living_.erase(found->second.token);
+        dead_.insert(pid);
+      }
       ended.emplace_back(pid, status_of(status));
     }
   }
@@ -125,22 +131,47 @@ void Reaper::reap() {
 }
 
 void Reaper::sweep() {
-  if (sweeping_ && patience_ == 0) {
-    sweeping_ = end_orphans();
+  if (!dead_.empty() && !end_orphans()) {
+    dead_.clear();
   }
 }
 
-/// Ends the children that nobody watches; false where there are none. While a worker lives, what it
-/// sent into the background is left alone: only a death brings us here.
+/// Ends what dead workers left behind; false where there is nothing left, spared or not. While a
+/// worker lives, what it sent into the background is left alone.
 bool Reaper::end_orphans() const {
   bool found = false;
-  for (const pid_t pid : children_of_ours()) {
-    if (!watched_.contains(pid)) {
-      (void)::kill(pid, SIGKILL);
+  for (const pid_t pid : all_processes()) {
+    if (watched_.contains(pid)) {
+      continue;  // Before its files are read: there may be thousands.
+    }
+    const Kinship kinship = kinship_of(pid);
+    if (kinship.parent != ::getpid()) {
+      continue;
+    }
+    const std::string token = token_of(pid);
+    if (is_left_behind(token, kinship)) {
       found = true;
+      if (!is_spared(token)) {
+        (void)::kill(pid, SIGKILL);
+      }
     }
   }
   return found;
+}
+
+/// Programs that a worker ran have its token, and so have copies of itself that user code forked.
+/// One without was given another environment, or hides it, as a set-user-id program does. Then its
+/// group or session may tell whose it is; and if not, it stays until nobody lives whose it could
+/// be: better a stray program for a while than to end one that somebody needs.
+bool Reaper::is_left_behind(const std::string& token, const Kinship& kinship) const {
+  if (!token.empty()) {
+    return !living_.contains(token);
+  }
+  return dead_.contains(kinship.group) || dead_.contains(kinship.session) || living_.empty();
+}
+
+bool Reaper::is_spared(const std::string& token) const {
+  return token.empty() ? !spared_.empty() : spared_.contains(token);
 }
 
 }  // namespace clmcp::worker

@@ -2,11 +2,14 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <sys/types.h>
 
 #include "base/loop.h"
+#include "worker/processes.h"
 
 namespace clmcp::worker {
 
@@ -29,24 +32,24 @@ class Reaper {
 
   using OnExit = std::move_only_function<void(ExitStatus)>;
 
-  /// What to do with orphans when a child has ended.
-  enum class Orphans {
-    kLeave,  ///< it has none; those that are there belong to others
-    kEnd,    ///< it ran user code
-  };
+  /// The environment variable that tells whose an orphan is: the token of its worker.
+  static constexpr const char* kOwner = "CL_MCP_WORKER";
 
-  /// Calls `on_exit` once, from the loop, when the child `pid` has ended.
-  void watch(pid_t pid, Orphans orphans, OnExit on_exit);
+  /// Calls `on_exit` once, from the loop, when the child `pid` has ended. Whatever carries `token`
+  /// is ended then too; without one the child is known to leave nothing behind.
+  void watch(pid_t pid, std::string token, OnExit on_exit);
 
-  /// While one of these lives no orphan is ended: a child is about to come to us that nobody
-  /// watches yet.
+  /// While one of these lives no orphan that carries `token` is ended: a child is about to come to
+  /// us that nobody watches yet.
   class Patience {
    public:
-    explicit Patience(Reaper& reaper) : reaper_(&reaper) { ++reaper.patience_; }
+    Patience(Reaper& reaper, std::string token)
+        : reaper_(&reaper), place_(reaper.spared_.insert(std::move(token))) {}
 
     ~Patience();
 
-    Patience(Patience&& other) noexcept : reaper_(std::exchange(other.reaper_, nullptr)) {}
+    Patience(Patience&& other) noexcept
+        : reaper_(std::exchange(other.reaper_, nullptr)), place_(other.place_) {}
 
     Patience& operator=(Patience&&) = delete;
     Patience(const Patience&) = delete;
@@ -54,6 +57,7 @@ class Reaper {
 
    private:
     Reaper* reaper_;
+    std::multiset<std::string>::iterator place_;
   };
 
   /// Whether `pid` is still a process of ours: until we reap it, its number cannot mean another.
@@ -66,16 +70,19 @@ class Reaper {
   void reap();
   void sweep();
   [[nodiscard]] bool end_orphans() const;
+  [[nodiscard]] bool is_left_behind(const std::string& token, const Kinship& kinship) const;
+  [[nodiscard]] bool is_spared(const std::string& token) const;
 
   struct Row {
     OnExit on_exit;  // Empty once the process is forgotten.
-    Orphans orphans;
+    std::string token;
     bool reaped = false;
   };
 
   std::map<pid_t, Row> watched_;
-  bool sweeping_ = false;  // A worker died, and what it left behind is being ended.
-  int patience_ = 0;
+  std::set<std::string> living_;       // The tokens of those that run user code.
+  std::multiset<std::string> spared_;  // Those of which a child is about to come.
+  std::set<pid_t> dead_;  // Workers whose death was not long ago; what they left is being ended.
 };
 
 }  // namespace clmcp::worker

@@ -1,5 +1,6 @@
 #include "worker/sbcl_worker.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -10,9 +11,11 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -24,11 +27,13 @@
 #include "base/result.h"
 #include "worker/answer.h"
 #include "worker/child.h"
+#include "worker/form.h"
 #include "worker/frame.h"
 #include "worker/freezing.h"
 #include "worker/guardian.h"
 #include "worker/image.h"
 #include "worker/reaper.h"
+#include "worker/template.h"
 #include "worker/worker.h"
 
 namespace clmcp::worker {
@@ -38,7 +43,7 @@ constexpr std::int64_t kProtocol = 1;
 constexpr std::size_t kReadBytes = 64 * limits::kKiB;
 
 enum class State {
-  kFinding,   ///< waiting for the image
+  kWaiting,   ///< for the image, or for a copy of the template
   kStarting,  ///< the process runs, the agent has not spoken yet
   kIdle,
   kBusy,
@@ -46,6 +51,26 @@ enum class State {
   kEnding,    ///< killed, or its link is broken; waiting for the Reaper
   kEnded,
 };
+
+/// What a worker is a copy of.
+enum class Origin { kTemplate, kCheckpoint };
+
+std::vector<std::string> command(const std::string& image, std::size_t heap_megabytes) {
+  std::vector<std::string> words = {image, "--noinform", "--disable-ldb"};
+  if (heap_megabytes > 0) {
+    words.insert(words.end(), {"--dynamic-space-size", fmt::format("{}MB", heap_megabytes)});
+  }
+  words.emplace_back("--end-runtime-options");
+  return words;
+}
+
+Form resume_message(const std::string& token, Origin origin) {
+  Form::List message = {{Keyword{"resume"}}, {Keyword{"token"}}, {token}};
+  if (origin == Origin::kTemplate) {
+    message.insert(message.end(), {{Keyword{"fresh"}}, {True{}}});
+  }
+  return Form{std::move(message)};
+}
 
 /// Why there is no process, as a sentence with what to do.
 std::string explain(const Error& error) {
@@ -68,31 +93,46 @@ std::string describe(ExitStatus status) {
 
 class SbclWorker final : public Worker {
  public:
-  SbclWorker(Loop& loop, Reaper& reaper, ImageFinder& images, std::string guard_token,
-             WorkerEvents& events)
+  /// With `checkpoint_heap` bytes of heap in use, freezing is refused; 0 never refuses.
+  SbclWorker(Loop& loop, Reaper& reaper, ImageFinder& images, std::string token,
+             std::size_t checkpoint_heap, WorkerEvents& events)
       : loop_(loop),
         reaper_(reaper),
         images_(images),
-        guard_token_(std::move(guard_token)),
+        token_(std::move(token)),
+        checkpoint_heap_(checkpoint_heap),
         events_(events) {}
 
-  void find_image() {
-    images_.find([weak = std::weak_ptr(alive_), this](Result<std::filesystem::path> image) {
+  /// Starts a process of its own, which the guardian knows by `guard_token`.
+  void find_image(std::string guard_token, std::size_t heap_megabytes) {
+    images_.find([weak = std::weak_ptr(alive_), this, guard_token = std::move(guard_token),
+                  heap_megabytes](Result<std::filesystem::path> image) {
       if (weak.expired()) {
         return;
       }
-      const Result<void> started = start_process(image);
+      const Result<void> started = start_process(image, guard_token, heap_megabytes);
       if (!started) {
         end(explain(started.error()));
       }
     });
   }
 
+  /// Becomes a copy of the template.
+  void await_copy(Template& original) {
+    original.copy(alive_, [this](Result<std::unique_ptr<Frozen>> copy) {
+      if (!copy) {
+        end(explain(copy.error()));
+      } else {
+        take_over(static_cast<FrozenSbcl&>(**copy), Origin::kTemplate);  // We make no others.
+      }
+    });
+  }
+
   /// Becomes the worker that `frozen` is a copy of.
-  void take_over(FrozenSbcl& frozen) {
-    const Result<void> resumed = resume(frozen);
+  void take_over(FrozenSbcl& frozen, Origin origin) {
+    const Result<void> resumed = resume(frozen, origin);
     if (!resumed) {
-      loop_.post([weak = std::weak_ptr(alive_), this, why = resumed.error().message] {
+      loop_.post([weak = std::weak_ptr(alive_), this, why = explain(resumed.error())] {
         if (!weak.expired()) {
           end(why);
         }
@@ -106,12 +146,23 @@ class SbclWorker final : public Worker {
   }
 
   void freeze(Froze done) override {
-    state_ = State::kFreezing;
-    const Result<void> begun = begin_freezing(std::move(done));
-    if (!begun) {
-      // The agent may wait for a socket that will not come, so it cannot be used any more.
-      give_up(begun.error().message);
+    Result<FdPair> link = make_socket_pair();
+    if (!link) {
+      done(std::unexpected(std::move(link).error()));
+      return;
     }
+    state_ = State::kFreezing;
+    send_request({.operation = "freeze", .arguments = freeze_arguments()});
+    if (!send_descriptors(control_.get(), {link->theirs.get()})) {
+      // The agent waits for a socket that will not come, so it cannot be used any more.
+      give_up("could not be sent a socket");
+      return;
+    }
+    limit_ = loop_.after(limits::kCheckpoint, [this] { give_up("made no checkpoint in time"); });
+    freezing_.emplace(loop_, reaper_, token_, std::move(link->ours),
+                      [this, done = std::move(done)](auto frozen) mutable {
+                        conclude_freezing(std::move(frozen), std::move(done));
+                      });
   }
 
   void interrupt() override {
@@ -131,34 +182,33 @@ class SbclWorker final : public Worker {
   [[nodiscard]] std::size_t memory() const override { return child_ ? child_->memory() : 0; }
 
  private:
-  Result<void> start_process(const Result<std::filesystem::path>& image) {
+  Result<void> start_process(const Result<std::filesystem::path>& image,
+                             const std::string& guard_token, std::size_t heap_megabytes) {
     image_ = TRY(image).native();
     FdPair output = TRY(make_pipe());
     FdPair error = TRY(make_pipe());
     FdPair control = TRY(make_socket_pair());
-    child_ =
-        TRY(Child::start({.argv = {image_, "--noinform", "--disable-ldb", "--end-runtime-options"},
-                          .environment = {{Guardian::kVariable, guard_token_}},
-                          .output = std::move(output.theirs),
-                          .error = std::move(error.theirs),
-                          .control = std::move(control.theirs),
-                          .orphans = Reaper::Orphans::kEnd},
-                         reaper_, [this](ExitStatus status) { on_exit(status); }));
+    child_ = TRY(
+        Child::start({.argv = command(image_, heap_megabytes),
+                      .environment = {{Guardian::kVariable, guard_token}, {Reaper::kOwner, token_}},
+                      .output = std::move(output.theirs),
+                      .error = std::move(error.theirs),
+                      .control = std::move(control.theirs)},
+                     reaper_, [this](ExitStatus status) { on_exit(status); }));
     attend(std::move(output.ours), std::move(error.ours), std::move(control.ours));
     return {};
   }
 
-  Result<void> resume(FrozenSbcl& frozen) {
-    image_ = "that was a checkpoint";
+  Result<void> resume(FrozenSbcl& frozen, Origin origin) {
     FdPair output = TRY(make_pipe());
     FdPair error = TRY(make_pipe());
     child_ = std::move(frozen.child);
-    if (!child_->run_user_code([this](ExitStatus status) { on_exit(status); })) {
+    if (!child_->run_user_code(token_, [this](ExitStatus status) { on_exit(status); })) {
       return std::unexpected(
           Error{.code = ErrorCode::kUnavailable, .message = "The checkpoint is gone."});
     }
     attend(std::move(output.ours), std::move(error.ours), std::move(frozen.link));
-    unsent_ = make_frame("(:resume)");
+    unsent_ = make_frame(print_form(resume_message(token_, origin)));
     send();
     return send_descriptors(control_.get(), {output.theirs.get(), error.theirs.get()});
   }
@@ -183,16 +233,11 @@ class SbclWorker final : public Worker {
     send();
   }
 
-  Result<void> begin_freezing(Froze done) {
-    FdPair link = TRY(make_socket_pair());
-    send_request({.operation = "freeze", .arguments = {}});
-    TRY(send_descriptors(control_.get(), {link.theirs.get()}));
-    limit_ = loop_.after(limits::kCheckpoint, [this] { give_up("made no checkpoint in time"); });
-    freezing_.emplace(loop_, reaper_, std::move(link.ours),
-                      [this, done = std::move(done)](auto frozen) mutable {
-                        conclude_freezing(std::move(frozen), std::move(done));
-                      });
-    return {};
+  [[nodiscard]] Form::List freeze_arguments() const {
+    if (checkpoint_heap_ == 0) {
+      return {};
+    }
+    return {{Keyword{"heap-limit"}}, {static_cast<std::int64_t>(checkpoint_heap_)}};
   }
 
   void conclude_freezing(Result<std::unique_ptr<FrozenSbcl>> frozen, Froze done) {
@@ -325,16 +370,19 @@ class SbclWorker final : public Worker {
     drain(Stream::kOutput);
     drain(Stream::kError);
     if (!failure_.empty()) {
-      end(fmt::format("The worker {} {}.", image_, failure_));
+      end(fmt::format("{} {}.", name(), failure_));
     } else if (state_ == State::kStarting) {
-      end(fmt::format("The worker {} {} before it was ready{}. {}", image_, describe(status),
-                      last_words(),
+      end(fmt::format("{} {} before it was ready{}. {}", name(), describe(status), last_words(),
                       images_.discard(image_)
                           ? "It will be made anew by the next evaluation."
                           : "Make it anew with 'make build', or name another SBCL with --lisp."));
     } else {
       end(fmt::format("The Lisp process {}.", describe(status)));
     }
+  }
+
+  [[nodiscard]] std::string name() const {
+    return image_.empty() ? "The Lisp process" : fmt::format("The worker {}", image_);
   }
 
   /// The last line that it said, for a worker that dies before it serves.
@@ -355,10 +403,11 @@ class SbclWorker final : public Worker {
   Loop& loop_;
   Reaper& reaper_;
   ImageFinder& images_;
-  std::string guard_token_;
+  std::string token_;
+  std::size_t checkpoint_heap_;
   WorkerEvents& events_;
-  State state_ = State::kFinding;
-  std::string image_;
+  State state_ = State::kWaiting;
+  std::string image_;  // Empty in a copy.
   std::string failure_;
   std::string last_words_;
   Fd output_;
@@ -376,7 +425,25 @@ class SbclWorker final : public Worker {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For calls that outlive us.
 };
 
+std::size_t checkpoint_heap(const SbclSettings& settings) {
+  return settings.checkpoint_heap_megabytes * limits::kMiB;
+}
+
 }  // namespace
+
+std::size_t default_heap_megabytes() {
+  const auto pages = static_cast<std::size_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return std::clamp(pages * page_bytes / limits::kMiB / limits::kHeapPartOfMemory,
+                    limits::kLeastHeapMegabytes, limits::kMostHeapMegabytes);
+}
+
+SbclSource::SbclSource(Loop& loop, Reaper& reaper, ImageFinder& images, SbclSettings settings)
+    : loop_(loop),
+      reaper_(reaper),
+      images_(images),
+      settings_(settings),
+      template_(loop, [this](WorkerEvents& events) { return start_image(events); }) {}
 
 std::unique_ptr<Worker> SbclSource::start(WorkerEvents& events) {
   if (!guardian_) {
@@ -384,16 +451,29 @@ std::unique_ptr<Worker> SbclSource::start(WorkerEvents& events) {
       guardian_.emplace(*std::move(guardian));
     }  // Without one we serve all the same; a machine that cannot fork will say so soon enough.
   }
-  auto worker = std::make_unique<SbclWorker>(
-      loop_, reaper_, images_, guardian_ ? guardian_->token() : std::string(), events);
-  worker->find_image();
+  auto worker = std::make_unique<SbclWorker>(loop_, reaper_, images_, token(++lives_),
+                                             checkpoint_heap(settings_), events);
+  worker->await_copy(template_);
   return worker;
 }
 
 std::unique_ptr<Worker> SbclSource::resume(std::unique_ptr<Frozen> frozen, WorkerEvents& events) {
-  auto worker = std::make_unique<SbclWorker>(loop_, reaper_, images_, "", events);
-  worker->take_over(static_cast<FrozenSbcl&>(*frozen));  // We make no others.
+  auto worker = std::make_unique<SbclWorker>(loop_, reaper_, images_, token(++lives_),
+                                             checkpoint_heap(settings_), events);
+  worker->take_over(static_cast<FrozenSbcl&>(*frozen), Origin::kCheckpoint);  // We make no others.
   return worker;
+}
+
+std::unique_ptr<Worker> SbclSource::start_image(WorkerEvents& events) {
+  auto process = std::make_unique<SbclWorker>(loop_, reaper_, images_, token(0), 0, events);
+  process->find_image(guardian_ ? guardian_->token() : "", settings_.heap_megabytes);
+  return process;
+}
+
+/// What marks all that belongs to one life of a worker. Always of one length, since each copy
+/// writes its own over that of the process it was copied from.
+std::string SbclSource::token(std::uint64_t life) const {
+  return fmt::format("{}.{:010}", guardian_ ? guardian_->token() : "", life);
 }
 
 }  // namespace clmcp::worker

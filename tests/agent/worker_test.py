@@ -563,15 +563,17 @@ class Interrupts(Case):
         self.assertEqual([failure["backtrace"]], self.worker.interrupting)
 
     def test_it_tells_where_the_code_was_even_when_a_cleanup_form_never_ends(self):
-        self.worker.start("evaluate", code='(defun spin () (princ "ready") (finish-output) (loop))'
-                          " (defun tidy () (loop)) (unwind-protect (list (spin)) (tidy))", package=None)
-        self.worker.wait_for_output("ready")
+        self.worker.start("evaluate", code="(defun spin () (princ :spin) (finish-output) (loop))"
+                          " (defun tidy () (princ :tidy) (finish-output) (loop))"
+                          " (unwind-protect (list (spin)) (tidy))", package=None)
         for function in ("SPIN", "TIDY"):
+            self.worker.wait_for_output(function)
             self.worker.interrupt_request(self.worker.next_id)
             said = self.worker.receive()
             self.assertEqual(("interrupting", self.worker.next_id), (said["message"], said["id"]))
             self.assertTrue(any(frame.startswith("(" + function) for frame in said["backtrace"]), said)
         self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
+        self.worker.take_output()
 
     def test_a_backtrace_that_never_ends_printing_holds_it_up_for_a_second_only(self):
         self.values("(defclass endless () ()) (defmethod print-object ((e endless) s)"
@@ -590,7 +592,8 @@ class Interrupts(Case):
             for _ in range(20):
                 self.worker.interrupt_request(self.worker.next_id)
             self.assertEqual("INTERRUPTED", self.worker.finish()["condition"]["type"])
-        self.assertEqual("3", self.value("(+ 1 2)"))
+            # By this answer all of them have come: the kernel drops a signal while one like it is pending.
+            self.assertEqual("3", self.value("(+ 1 2)"))
 
     def test_a_signal_for_a_request_stops_it_and_no_other(self):
         for _ in range(1000):
@@ -1080,7 +1083,7 @@ class Process(Case):
         self.assertEqual("SIMPLE-ERROR", self.failure('(error "x")')["type"])
 
     def test_operations_are_listed(self):
-        self.assertEqual(":evaluate :code :package\n:freeze\n:list-definitions :type\n:load-system :system\n"
+        self.assertEqual(":evaluate :code :package\n:freeze :heap-limit\n:list-definitions :type\n:load-system :system\n"
                          ":operations\n:restore-systems :systems",
                          self.worker.call("operations")["text"])
 

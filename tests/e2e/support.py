@@ -136,12 +136,22 @@ def command_line(pid):
 
 
 def children(pid):
-    """Direct children, zombies too: a server that reaps has none of them. Not the guardian, which lives as long as the
-    server and stands for nothing that was started."""
+    """Direct children, zombies too: a server that reaps has none of them. Not the guardian and the template of the
+    workers, which live as long as the server and stand for nothing that was started."""
     def counts(child):
         fields = status(child)
-        return fields.get("PPid", "").strip() == str(pid) and fields.get("Name", "").strip() != "cl-mcp-guardian"
+        return fields.get("PPid", "").strip() == str(pid) and name_of(fields) not in ("cl-mcp-guardian", "lisp-template")
     return [child for child in pids() if counts(child)]
+
+
+def name_of(fields):
+    return fields.get("Name", "").strip()
+
+
+def templates(pid):
+    """The processes that the workers of the server are copies of; one, once there has been a worker."""
+    return [child for child in pids()
+            if status(child).get("PPid", "").strip() == str(pid) and name_of(status(child)) == "lisp-template"]
 
 
 def target(pid, fd):
@@ -158,8 +168,8 @@ def is_lisp(pid):
 
 
 def is_frozen(pid):
-    """Whether a child of the server is a checkpoint: it holds nothing of a session's but the socket it waits on."""
-    return all(target(pid, fd) == "/dev/null" for fd in (0, 1, 2))
+    """Whether a child of the server is a checkpoint; it says so in its name."""
+    return name_of(status(pid)) == "lisp-frozen"
 
 
 def started(pid):

@@ -29,7 +29,7 @@ BACK = ("The session is back to its state before this call. Files written, messa
         "not undone.")
 BACK_BEFORE_THAT = BACK.replace("this call", "that evaluation")
 
-FREEZE_SECONDS = 3  # after which a checkpoint that is not there is given up, and its worker with it
+FREEZE_SECONDS = 10  # after which a checkpoint that is not there is given up, and its worker with it
 
 
 class Start(support.TestCase):

@@ -132,7 +132,8 @@ class Run:
         worker, checkpoints = self.server.wait_until_at_rest(self.case.seconds)
         demand(len(checkpoints) <= support.MOST_CHECKPOINTS, f"{len(checkpoints)} checkpoints of {worker}")
         descriptors = support.open_descriptors(self.server.pid)
-        demand(descriptors == self.descriptors, f"{self.descriptors} descriptors have become {descriptors}")
+        # Fewer where it killed the template, which the next start would replace.
+        demand(descriptors <= self.descriptors, f"{self.descriptors} descriptors have become {descriptors}")
         self.server.close_input()
         rest = self.server.rest()
         demand(not rest, f"a reply that nobody waits for: {rest}")

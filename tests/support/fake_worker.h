@@ -36,6 +36,7 @@ class FakeWorkers final : public worker::WorkerSource {
   int resumed = 0;
   int frozen = 0;
   std::string why_not_freeze;  ///< set to have no checkpoint made
+  bool never_freeze = false;   ///< set to have it wait for one
   std::size_t memory = 0;      ///< that each of them takes, by its own word
   std::vector<std::string> requests;
 
@@ -80,6 +81,9 @@ class FakeWorkers final : public worker::WorkerSource {
     [[nodiscard]] std::size_t memory() const override { return owner_.memory; }
 
     void freeze(Froze done) override {
+      if (owner_.never_freeze) {
+        return;
+      }
       if (!owner_.why_not_freeze.empty()) {
         done(std::unexpected(
             Error{.code = ErrorCode::kUnavailable, .message = owner_.why_not_freeze}));

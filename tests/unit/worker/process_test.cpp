@@ -13,9 +13,11 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,16 +133,17 @@ class OrphanTest : public ProcessTest {
  protected:
   /// Starts a process that leaves an orphan behind; the pipe reads end of file once that is gone
   /// too.
-  void leave_orphan(Reaper::Orphans orphans, Callback on_exit) {
+  void leave_orphan(const std::string& token, Callback on_exit,
+                    const std::string& script = "setsid sleep 1000 & echo started") {
     FdPair pipe = *make_pipe();
     Fd error(::dup(pipe.theirs.get()));
     child_ =
-        Child::start({.argv = {"/bin/sh", "-c", "setsid sleep 1000 & echo started"},
-                      .environment = {},
+        Child::start({.argv = {"/bin/sh", "-c", script},
+                      .environment = {{Reaper::kOwner, token}},
                       .output = std::move(pipe.theirs),
                       .error = std::move(error),
                       .control = Fd(),
-                      .orphans = orphans},
+                      .token = token},
                      reaper_, [on_exit = std::move(on_exit)](ExitStatus) mutable { on_exit(); });
     output_ = std::move(pipe.ours);
     events_.emplace(loop_, output_.get());
@@ -152,6 +155,24 @@ class OrphanTest : public ProcessTest {
     });
   }
 
+  /// Stops the loop once all that the death of the child brings about has been done.
+  Callback then_stop() {
+    return [this] { loop_.post([this] { loop_.stop(); }); };
+  }
+
+  /// Another worker, which goes on to live.
+  Result<Child> start_other(const std::string& token) {
+    FdPair pipe = *make_pipe();
+    Fd error(::dup(pipe.theirs.get()));
+    return Child::start({.argv = {"/bin/sleep", "1000"},
+                         .environment = {{Reaper::kOwner, token}},
+                         .output = std::move(pipe.theirs),
+                         .error = std::move(error),
+                         .control = Fd(),
+                         .token = token},
+                        reaper_, [](ExitStatus) {});
+  }
+
   Result<Child> child_ = std::unexpected(Error{.code = ErrorCode::kNotFound, .message = ""});
   Fd output_;
   std::optional<FdEvents> events_;
@@ -160,20 +181,51 @@ class OrphanTest : public ProcessTest {
 };
 
 TEST_F(OrphanTest, WhatADeadWorkerLeavesBehindIsEnded) {
-  leave_orphan(Reaper::Orphans::kEnd, [] {});
+  leave_orphan("1", [] {});
+  run();
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(OrphanTest, WhatADeadWorkerLeavesBehindIsEndedBesideALivingOne) {
+  const auto other = start_other("2");
+  leave_orphan("1", [] {});
+  run();
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(OrphanTest, WhatALivingWorkerSentIntoTheBackgroundIsLeftAlone) {
+  const auto other = start_other("2");
+  leave_orphan("1", then_stop(), "CL_MCP_WORKER=2 setsid sleep 1000 & echo started");
+  run();
+  EXPECT_FALSE(gone_);
+}
+
+TEST_F(OrphanTest, OneThatHidesItsOwnerIsKnownByItsGroup) {
+  const auto other = start_other("2");
+  leave_orphan("1", [] {}, "env -i sleep 1000 & echo started");
+  run();
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(OrphanTest, OneThatCannotBeToldIsLeftWhileItMayBeSomebodys) {
+  auto other = start_other("2");
+  leave_orphan("1", then_stop(), "env -i setsid sleep 1000 & echo started");
+  run();
+  EXPECT_FALSE(gone_);
+  other->kill_group();
   run();
   EXPECT_TRUE(gone_);
 }
 
 TEST_F(OrphanTest, WhatOthersSentIntoTheBackgroundIsLeftAlone) {
-  leave_orphan(Reaper::Orphans::kLeave, [this] { loop_.post([this] { loop_.stop(); }); });
+  leave_orphan("", then_stop());
   run();
   EXPECT_FALSE(gone_);
 }
 
 TEST_F(OrphanTest, NoneIsEndedWhileAChildIsAboutToCome) {
-  std::optional<Reaper::Patience> patience(std::in_place, reaper_);
-  leave_orphan(Reaper::Orphans::kEnd, [this] { loop_.post([this] { loop_.stop(); }); });
+  std::optional<Reaper::Patience> patience(std::in_place, reaper_, "1");
+  leave_orphan("1", then_stop());
   run();
   EXPECT_FALSE(gone_);
   patience.reset();
@@ -325,8 +377,8 @@ class Recorder final : public WorkerEvents {
 
 class WorkerTest : public ProcessTest {
  protected:
-  /// A worker whose agent is a shell script. `say` writes a frame, `hear` reads bytes: the request
-  /// that the tests send has 19.
+  /// A process from an image, as the template is, whose agent is a shell script. `say` writes a
+  /// frame, `hear` reads bytes: the request that the tests send has 19.
   std::unique_ptr<Worker> start(const std::string& script) {
     const fs::path image = write_script("worker", R"sh(
 say() { printf '%08x%s' "$(printf %s "$1" | wc -c)" "$1" >&3; }
@@ -335,7 +387,7 @@ hear() { dd bs=1 count="$1" <&3 >/dev/null 2>&1; }
     images_.emplace(loop_, reaper_,
                     ImageOptions{.image = image, .lisp = {}, .agent = {}, .cache = {}});
     source_.emplace(loop_, reaper_, *images_);
-    return source_->start(events_);
+    return source_->start_image(events_);
   }
 
   Recorder events_{loop_};
@@ -363,6 +415,39 @@ TEST_F(WorkerTest, SaysHowItEndedAndWhatItSaidWhenItDiesAtStart) {
   run();
   EXPECT_THAT(*events_.end, HasSubstr("exited with code 7 before it was ready"));
   EXPECT_THAT(*events_.end, HasSubstr("no more heap"));
+}
+
+TEST_F(WorkerTest, SaysSoToWhoeverWaitsForACopyOfIt) {
+  const auto process = start("echo 'no more heap' >&2; exit 7\n");
+  run();
+  Recorder waiting(loop_);
+  const auto worker = source_->start(waiting);
+  run();
+  EXPECT_EQ(*waiting.end, *events_.end);
+}
+
+TEST_F(WorkerTest, IsStartedWithTheHeapThatWasAskedFor) {
+  const auto worker = start("echo \"$@\" >&2; exit 7\n");
+  run();
+  EXPECT_THAT(*events_.end, HasSubstr(fmt::format("--dynamic-space-size {}MB --end-runtime-options",
+                                                  default_heap_megabytes())));
+}
+
+TEST_F(WorkerTest, IsNotFrozenWithoutADescriptorAndGoesOn) {
+  const auto worker =
+      start(std::string(kReady) + "hear 19; say '(:done :id 1 :text \"yes\")'; hear 1\n");
+  run();
+  rlimit before{};
+  (void)::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  (void)::setrlimit(RLIMIT_NOFILE, &none);
+  std::string why;
+  worker->freeze([&](const auto& frozen) { why = frozen ? "" : frozen.error().message; });
+  (void)::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(why, "Cannot make a socket pair: Too many open files");
+  worker->request({.operation = "go", .arguments = {}});
+  run();
+  EXPECT_EQ(events_.answer->text, "yes");
 }
 
 TEST_F(WorkerTest, SaysWhichSignalKilledIt) {
