@@ -2,8 +2,11 @@
 
 #include <cstdio>
 #include <expected>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,6 +28,8 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "mcp/server.h"
+#include "session/journal.h"
+#include "session/journal_files.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/tool_set.h"
@@ -62,6 +67,11 @@ Result<void> open_standard_descriptors() {
   return {};
 }
 
+session::JournalPlace journal_place(const Paths& paths) {
+  std::error_code ignored;  // Where there is no current directory, there is no journal to share.
+  return {.root = paths.journals, .directory = std::filesystem::current_path(ignored)};
+}
+
 /// The two towers and the bridge, built from the bottom up.
 class Program {
  public:
@@ -73,13 +83,19 @@ class Program {
                  .lisp = options.image ? std::nullopt : options.lisp,
                  .agent = paths.agent,
                  .cache = paths.cache}),
-        workers_(loop_, reaper_, images_),
-        sessions_(workers_, loop_, log_),
+        workers_(loop_, reaper_, images_, options.lisps),
+        sessions_(workers_, loop_, log_, options.settings,
+                  options.journal ? std::optional(journal_place(paths)) : std::nullopt),
         server_({.name = "cl-mcp-server",
                  .title = "Common Lisp REPL",
                  .version = std::string(kVersion),
                  .instructions = std::string(tools::instructions())},
-                tools::build_tool_set(sessions_)) {}
+                tools::build_tool_set(
+                    {.sessions = sessions_, .wait = options.wait, .budget = options.budget})) {
+    if (options.resume) {
+      resume(*options.resume, journal_place(paths));
+    }
+  }
 
   ExitCode serve() {
     Result<Fd> in = private_descriptor(STDIN_FILENO, O_RDONLY);
@@ -87,11 +103,12 @@ class Program {
     if (!in || !out) {
       return complain(ExitCode::kSystem, (in ? out : in).error().message + ".");
     }
-    transport::Stdio stdio(loop_, *std::move(in), *std::move(out), server_, log_);
+    transport::Stdio stdio(loop_, *std::move(in), *std::move(out), server_, log_,
+                           options_.message_bytes);
     stdio.on_input_end([this] {
       log_.info("input ended");
       grace_ = loop_.after(options_.exit_grace, [this] {
-        sessions_.close("The server's input ended, and this call took longer than the grace.");
+        sessions_.close_all("The server's input ended, and this call took longer than the grace.");
         // The answers are on their way; a reader who does not read them is not waited for.
         grace_ = loop_.after(Duration(1000), [this] { leave(ExitCode::kOk); });
       });
@@ -115,8 +132,8 @@ class Program {
     if (!in) {
       return complain(ExitCode::kSystem, in.error().message + ".");
     }
-    session::Session& session = **sessions_.find(std::nullopt);
-    Repl repl(loop_, *std::move(in), session, [this] { leave(ExitCode::kOk); });
+    const std::shared_ptr<session::Session> session = *sessions_.find(std::nullopt);
+    Repl repl(loop_, *std::move(in), *session, [this] { leave(ExitCode::kOk); });
     loop_.on_signals({SIGINT}, [&repl](int) { repl.interrupt(); });
     loop_.on_signals({SIGTERM, SIGHUP}, [this](int) { leave(ExitCode::kOk); });
     repl.greet(paths.program.native());
@@ -129,8 +146,22 @@ class Program {
   ExitCode run() {
     loop_.run();
     // While whoever asked can still be told.
-    sessions_.close("The server was told to stop.");
+    sessions_.close_all("The server was told to stop.");
     return exit_code_;
+  }
+
+  /// Goes on with a journal. Where that cannot be, the session starts empty and says why: a client
+  /// that names a journal in its configuration must start the first time too.
+  void resume(const std::string& name, const session::JournalPlace& place) {
+    const auto resumed = [&]() -> Result<session::ResumedJournal> {
+      const std::filesystem::path path = TRY(session::find_journal(place, name));
+      return session::Journal::resume(path, options_.settings.journal);
+    };
+    if (Result<session::ResumedJournal> journal = resumed()) {
+      sessions_.resume_default(*std::move(journal));
+    } else {
+      sessions_.tell_default(fmt::format("The session starts empty: {}", journal.error().message));
+    }
   }
 
   void leave(ExitCode code) {
@@ -158,6 +189,9 @@ ExitCode run(const Options& options) {
   }
   // A reader that is gone is an error of write(2), not the end of us.
   (void)::signal(SIGPIPE, SIG_IGN);
+  // And so is a file that may not grow any more.
+  (void)::signal(SIGXFSZ, SIG_IGN);
+  raise_descriptor_limit();
 
   if (options.image && !worker::is_usable_image(*options.image)) {
     return complain(ExitCode::kImage, fmt::format("{} is not a worker image that can be run.",

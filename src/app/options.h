@@ -10,6 +10,8 @@
 #include "app/exit_code.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "session/settings.h"
+#include "worker/sbcl_worker.h"
 
 namespace clmcp::app {
 
@@ -28,7 +30,11 @@ struct Options {
   LogLevel log_level = LogLevel::kWarning;
   std::optional<std::filesystem::path> log_file;
   bool journal = true;
-  std::size_t journal_bytes = limits::kJournalBytes;
+  session::Settings settings;
+  worker::SbclSettings lisps;
+  std::chrono::seconds wait = limits::kWait;
+  std::size_t budget = limits::kReplyCharacters;
+  std::size_t message_bytes = limits::kMessageBytes;
   std::optional<std::string> resume;               ///< the session to go on with
   std::string exported;                            ///< the session that kExport writes,
   std::optional<std::filesystem::path> export_to;  ///< and where; standard output if empty

@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view kHelp =
     "  (form)   evaluate it; a form may go over several lines\n"
     "  :help    this text\n"
+    "  :undo    back to what was before the last evaluation\n"
     "  :reset   a fresh Lisp, with the loaded systems loaded again\n"
     "  :quit    leave, as does Ctrl-D\n"
     "  Ctrl-C   stop the evaluation that runs; a second time: end its Lisp process\n";
@@ -39,6 +40,10 @@ std::string_view trimmed(std::string_view line) {
     return {};
   }
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+std::string text_of(const session::Outcome& outcome) {
+  return tools::outcome_result(outcome, limits::kReplyCharacters).text + "\n\n";
 }
 
 }  // namespace
@@ -142,22 +147,27 @@ bool Repl::command(std::string_view line) {
   }
   if (line == ":reset") {
     running_ = session_.new_call();
-    session_.reset(*running_, [this](const session::Outcome& outcome) {
-      finish(outcome.answer.condition ? tools::outcome_result(outcome).text + "\n\n"
-                                      : "; A fresh Lisp.\n\n");
+    session_.reset(*running_, {}, [this](const session::Outcome& outcome) {
+      finish(outcome.answer.condition ? text_of(outcome) : "; A fresh Lisp.\n\n");
     });
+    return true;
+  }
+  if (line == ":undo") {
+    running_ = session_.new_call();
+    session_.undo(*running_, 1, {},
+                  [this](const session::Outcome& outcome) { finish(text_of(outcome)); });
     return true;
   }
   return false;
 }
 
 void Repl::evaluate() {
-  session::Operation operation("evaluate");
+  session::Operation operation("evaluate",
+                               {.tool = "evaluate-lisp", .text = typed_, .changes_state = true});
   operation.add("code", std::exchange(typed_, {}));
   running_ = session_.new_call();
-  session_.call(*running_, std::move(operation), [this](const session::Outcome& outcome) {
-    finish(tools::outcome_result(outcome).text + "\n\n");
-  });
+  session_.call(*running_, std::move(operation), {},
+                [this](const session::Outcome& outcome) { finish(text_of(outcome)); });
 }
 
 void Repl::finish(std::string_view text) {

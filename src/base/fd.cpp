@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -22,6 +23,9 @@
 
 namespace clmcp {
 namespace {
+
+rlimit original_limit = {};  // Of the process, and so is the variable.
+bool limit_is_raised = false;
 
 IoStatus status_of_errno() {
   switch (errno) {
@@ -128,6 +132,20 @@ IoStatus write_some(int fd, std::string_view& data) {
   }
   data.remove_prefix(static_cast<std::size_t>(count));
   return IoStatus::kOk;
+}
+
+void raise_descriptor_limit() {
+  if (::getrlimit(RLIMIT_NOFILE, &original_limit) == 0) {
+    rlimit raised = original_limit;
+    raised.rlim_cur = raised.rlim_max;
+    limit_is_raised = ::setrlimit(RLIMIT_NOFILE, &raised) == 0;
+  }
+}
+
+void restore_descriptor_limit() {
+  if (limit_is_raised) {
+    (void)::setrlimit(RLIMIT_NOFILE, &original_limit);
+  }
 }
 
 }  // namespace clmcp

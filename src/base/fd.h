@@ -79,4 +79,11 @@ IoStatus read_some(int fd, std::string& into, std::size_t most);
 /// Writes once from the front of `data` and shortens it by what was written.
 IoStatus write_some(int fd, std::string_view& data);
 
+/// Lets us open as many descriptors as the system ever allows: sessions need a few each.
+void raise_descriptor_limit();
+
+/// Gives a process that is about to exec the limit that we were started with: programs that use
+/// select(2) count on it. May be called between fork and exec.
+void restore_descriptor_limit();
+
 }  // namespace clmcp

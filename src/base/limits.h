@@ -49,6 +49,9 @@ constexpr std::size_t kCallsWithOutput = 16;
 /// A longer line counts as several, so that a gigabyte without a newline can be read in pieces.
 constexpr std::size_t kOutputLineBytes = 2'000;
 
+/// Finished jobs of a session whose answers nobody has read yet.
+constexpr std::size_t kUnreadJobs = 100;
+
 /// Calls that wait for one session.
 constexpr std::size_t kQueuedCalls = 10'000;
 
@@ -61,6 +64,42 @@ constexpr int kOldJournals = 5;
 
 /// What a reply said, as a journal keeps it: enough to recognize the call.
 constexpr std::size_t kJournalOutcomeBytes = 2000;
+
+/// Sessions that are open. Each is a process of its own; an idle one takes a few MB.
+constexpr std::size_t kSessions = 100;
+
+/// A session's name, which goes into file names.
+constexpr std::size_t kNameBytes = 64;
+
+/// Calls that can be undone. Each costs a frozen process of 1 to 3 MB, and more as the heap
+/// changes.
+constexpr std::size_t kUndoDepth = 10;
+
+/// Named checkpoints of one session.
+constexpr std::size_t kNamedCheckpoints = 20;
+
+/// Memory of all checkpoints together, where the command line does not say. Beyond it the oldest
+/// ones that can be spared go.
+constexpr std::size_t kCheckpointMemory = 2048 * kMiB;
+
+/// Calls without a checkpoint behind them (threads were running) whose definitions are remembered.
+constexpr std::size_t kUnsafeSteps = 1000;
+
+/// A definition that is done again by itself, each on its own: one limit for all of them would lose
+/// just the sessions that are worth most.
+constexpr std::chrono::seconds kReplayStep{30};
+
+/// Without a call for this long, there is time to get ready for a reset.
+constexpr std::chrono::milliseconds kQuiet{1000};
+
+/// From a checkpoint to the look at the memory of all.
+constexpr std::chrono::milliseconds kTrimming{1000};
+
+/// Between two progress notifications for one call.
+constexpr std::chrono::milliseconds kProgressPause{300};
+
+/// How long a reply is waited for by default: below the 60 s after which clients give up.
+constexpr std::chrono::seconds kWait{50};
 
 /// From the start of the worker image to its first word. It takes some 10 ms; a machine deep in
 /// swap gets a thousand times that.

@@ -11,11 +11,21 @@
 
 namespace clmcp::session {
 
+/// What a call is about, for people and for the journal.
+struct Subject {
+  std::string tool = {};
+  std::string text = {};  // code, or the name of a system
+  std::optional<std::string> package = {};
+  bool changes_state = false;  // Worth a checkpoint and a line in the journal.
+};
+
 /// Something to be done in a session's Lisp: the name of an operation of the agent and its
 /// arguments. See AGENT-PROTOCOL.md for what there is.
 class Operation {
  public:
-  explicit Operation(std::string name) { request_.operation = std::move(name); }
+  explicit Operation(std::string name, Subject subject = {}) : subject_(std::move(subject)) {
+    request_.operation = std::move(name);
+  }
 
   void add(std::string_view key, const std::string& value) { put(key, {value}); }
 
@@ -35,10 +45,13 @@ class Operation {
 
   [[nodiscard]] const worker::Request& request() const { return request_; }
 
+  [[nodiscard]] const Subject& subject() const { return subject_; }
+
  private:
   void put(std::string_view key, worker::Form value);
 
   worker::Request request_;
+  Subject subject_;
 };
 
 }  // namespace clmcp::session

@@ -69,6 +69,11 @@ class OutputLog {
   /// Bytes ever written.
   [[nodiscard]] std::uint64_t size() const { return spool_.size(); }
 
+  /// Bytes that are kept of it.
+  [[nodiscard]] std::uint64_t kept() const {
+    return size() - (spool_.tail_begin() - spool_.head_end());
+  }
+
   /// Lines ever written, an unfinished one too.
   [[nodiscard]] std::uint64_t line_count() const;
 
@@ -116,10 +121,13 @@ class OutputLog {
 
 /// What one call wrote, and what of its answer was too long for the reply.
 struct CallOutput {
-  std::uint64_t call = 0;
-  OutputLog output{limits::kKeptOutputBytes};
-  OutputLog error_output{limits::kKeptOutputBytes};
-  OutputLog result{limits::kKeptOutputBytes};
+  explicit CallOutput(std::uint64_t number = 0, std::size_t kept_bytes = limits::kKeptOutputBytes)
+      : call(number), output(kept_bytes), error_output(kept_bytes), result(kept_bytes) {}
+
+  std::uint64_t call;
+  OutputLog output;
+  OutputLog error_output;
+  OutputLog result;
 };
 
 }  // namespace clmcp::session

@@ -3,133 +3,336 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "session/journal.h"
+#include "session/journal_text.h"
 #include "session/operation.h"
 #include "session/output.h"
+#include "session/preparation.h"
+#include "session/replay.h"
+#include "session/timeline.h"
+#include "session/words.h"
 #include "worker/form.h"
 #include "worker/worker.h"
 
 namespace clmcp::session {
 namespace {
 
-constexpr std::array<std::string_view, 9> kStateNames = {
-    "cold", "starting", "restoring", "idle", "busy", "stopping", "freezing", "resuming", "closed"};
+constexpr std::array<std::string_view, 10> kStateNames = {
+    "cold", "starting", "restoring", "replaying", "idle",
+    "busy", "stopping", "freezing",  "resuming",  "closed"};
 
-constexpr std::string_view kFreshPackage = "COMMON-LISP-USER";
-
-worker::Request restore_request(const std::vector<worker::SystemRef>& systems) {
-  worker::Form::List list;
-  for (const worker::SystemRef& system : systems) {
-    worker::Form definition;
-    if (system.definition) {
-      definition.value = *system.definition;
-    }
-    list.push_back({worker::Form::List{{system.name}, std::move(definition)}});
-  }
-  return {.operation = "restore-systems",
-          .arguments = {{worker::Keyword{"systems"}}, {std::move(list)}}};
+bool same_systems(const std::vector<worker::SystemRef>& a,
+                  const std::vector<worker::SystemRef>& b) {
+  return std::ranges::equal(a, b, {}, &worker::SystemRef::name, &worker::SystemRef::name);
 }
 
-/// The moment of a checkpoint, as seen from a death during `state`.
-std::string_view before_or_after(SessionState state) {
-  switch (state) {
-    case SessionState::kBusy:
-      return "before this call";
-    case SessionState::kStopping:
-      return "before that evaluation";
-    default:
-      return "after the last call";
+std::vector<worker::Definition> all_definitions(const History& history) {
+  std::vector<worker::Definition> all;
+  for (const JournalEntry& entry : history.live) {
+    all.insert(all.end(), entry.definitions.begin(), entry.definitions.end());
   }
+  return all;
 }
 
-Outcome failure(std::string type, std::string message) {
-  Outcome outcome;
-  outcome.answer.condition =
-      worker::Condition{.type = std::move(type), .message = std::move(message), .backtrace = {}};
-  return outcome;
+/// A call that changed the session, on one line.
+std::string title(std::string_view tool, std::string_view text) {
+  return tool == "evaluate-lisp" ? one_line(text) : fmt::format("{} {}", tool, one_line(text));
+}
+
+/// What such a call did beside defining, on one line.
+std::string other_deeds(std::string_view tool, std::string_view text,
+                        const std::vector<worker::Definition>& definitions) {
+  return definitions.empty() ? title(tool, text) : one_line(beside_definitions(text, definitions));
+}
+
+/// The session after a call, as far as it is known before there is a checkpoint of it.
+Step step_of(CallId id, const Subject& subject, const worker::Answer& answer, TimePoint now) {
+  Step step = {.after = id,
+               .what = title(subject.tool, subject.text),
+               .when = now,
+               .definitions = answer.definitions,
+               .rest = other_deeds(subject.tool, subject.text, answer.definitions)};
+  if (subject.tool == "load-system" && !answer.condition) {
+    const worker::Form name = {subject.text};
+    step.definitions = {{.text = fmt::format("(asdf:load-system {})", worker::print_form(name)),
+                         .package = std::string(kFreshPackage)}};
+    step.rest.clear();
+  }
+  return step;
 }
 
 }  // namespace
 
-Session::Session(std::string name, worker::WorkerSource& workers, Clock& clock, Log& log)
-    : name_(std::move(name)), workers_(workers), clock_(clock), log_(log) {}
-
-void Session::call(CallId id, Operation operation, Done done) {
-  enqueue({.id = id, .operation = std::move(operation), .done = std::move(done)});
+Session::Session(std::string name, Surroundings& surroundings)
+    : name_(std::move(name)),
+      around_(surroundings),
+      timeline_(surroundings.settings.undo_depth),
+      package_(kFreshPackage) {
+  if (around_.journals) {
+    journal_ = Journal(*around_.journals, name_, around_.settings.journal);
+  }
 }
 
-void Session::reset(CallId id, Done done) {
-  enqueue({.id = id, .operation = std::nullopt, .done = std::move(done)});
+Session::Session(std::string name, Surroundings& surroundings, Step origin)
+    : Session(std::move(name), surroundings) {
+  std::shared_ptr<Snapshot> snapshot = origin.snapshot;
+  origin.after = new_call();
+  write_down({.number = origin.after,
+              .kind = "fork",
+              .outcome = origin.what,
+              .definitions = origin.definitions,
+              .systems = snapshot->systems});
+  timeline_.add(std::move(origin));
+  go_to(std::move(snapshot), Return::kCopy);
 }
 
-void Session::enqueue(Call call) {
+Session::Session(std::string name, Surroundings& surroundings, ResumedJournal resumed)
+    : Session(std::move(name), surroundings) {
+  journal_ = std::move(resumed.journal);
+  last_id_ = resumed.history.last_number;
+  origin_ = resumed.history.tip;
+  systems_ = resumed.history.systems;
+  for (const JournalEntry& entry : resumed.history.live) {
+    // Systems are loaded by themselves.
+    if (!entry.definitions.empty() || entry.kind == "evaluate-lisp") {
+      replay_.add({.definitions = entry.definitions,
+                   .rest = other_deeds(entry.kind, entry.code, entry.definitions)});
+    }
+  }
+  notice_ = fmt::format("Resumed the session '{}' as it was at {}.", resumed.history.owner.session,
+                        resumed.history.time);
+  if (resumed.history.remark) {
+    *notice_ += " " + *resumed.history.remark;
+  }
+}
+
+void Session::warm_up() {
+  if (state_ == SessionState::kCold) {
+    start_worker();
+  }
+}
+
+// Calls
+
+void Session::call(CallId id, Operation operation, Terms terms, Done done) {
+  enqueue(id, std::move(operation), std::move(terms), std::move(done));
+}
+
+void Session::reset(CallId id, Terms terms, Done done) {
+  enqueue(id, Reset{}, std::move(terms), std::move(done));
+}
+
+void Session::undo(CallId id, std::size_t calls, Terms terms, Done done) {
+  enqueue(id, Undo{calls}, std::move(terms), std::move(done));
+}
+
+void Session::save(CallId id, std::string name, Terms terms, Done done) {
+  enqueue(id, Save{std::move(name)}, std::move(terms), std::move(done));
+}
+
+void Session::restore(CallId id, std::string name, Terms terms, Done done) {
+  enqueue(id, Restore{std::move(name)}, std::move(terms), std::move(done));
+}
+
+void Session::fork(CallId id, Take take, Terms terms, Done done) {
+  enqueue(id, Fork{std::move(take)}, std::move(terms), std::move(done));
+}
+
+void Session::enqueue(CallId id, Task task, Terms terms, Done done) {
   if (state_ == SessionState::kClosed) {
-    call.done(failure("SESSION-CLOSED", "The session is closed."));
+    done(failure("SESSION-CLOSED", "The session is closed."));
     return;
   }
-  if (queue_.size() >= limits::kQueuedCalls) {
-    call.done(failure("SESSION-BUSY",
-                      fmt::format("{} calls are waiting for this session already; try again when "
-                                  "some of them have been answered.",
-                                  queue_.size())));
+  if (queue_.size() >= around_.settings.queued_calls) {
+    done(failure("SESSION-BUSY",
+                 fmt::format("{} calls are waiting for this session already; try again when some "
+                             "of them have been answered.",
+                             queue_.size())));
     return;
   }
-  queue_.push_back(std::move(call));
+  queue_.push_back({.id = id,
+                    .task = std::move(task),
+                    .timeout = terms.timeout,
+                    .keep = terms.keep,
+                    .since = around_.clock.now(),
+                    .written = std::make_shared<CallOutput>(id, around_.settings.kept_output)});
+  (void)attend(queue_.back(), std::move(terms), std::move(done));
+  quiet_.cancel();
   advance();
 }
 
+/// Has somebody wait for a call's answer, but not for ever.
+std::uint64_t Session::attend(Call& call, Terms terms, Done done) {
+  const std::uint64_t ticket = ++last_ticket_;
+  call.waiters.push_back(
+      {.ticket = ticket, .done = std::move(done), .progress = std::move(terms.progress)});
+  if (terms.wait) {
+    call.waiters.back().patience =
+        around_.clock.after(*terms.wait, [this, ticket] { lose_patience(ticket); });
+  }
+  return ticket;
+}
+
+/// Who has waited long enough gets what there is so far; the work goes on.
+void Session::lose_patience(std::uint64_t ticket) {
+  for (Call& call : queue_) {
+    const auto found = std::ranges::find(call.waiters, ticket, &Waiter::ticket);
+    if (found == call.waiters.end()) {
+      continue;
+    }
+    Waiter waiter = std::move(*found);
+    call.waiters.erase(found);
+    Outcome outcome;
+    fill_in(outcome, call);
+    call.output_shown = call.written->output.size();
+    call.error_output_shown = call.written->error_output.size();
+    outcome.pending = pending(call);
+    waiter.done(std::move(outcome));
+    return;
+  }
+}
+
+std::uint64_t Session::wait_for(std::optional<CallId> job, Terms terms, Done done) {
+  if (!job && !unread_.empty()) {
+    job = unread_.begin()->first;
+  } else if (!job && !queue_.empty()) {
+    job = queue_.front().id;
+  }
+  if (const auto finished = unread_.find(job.value_or(0)); finished != unread_.end()) {
+    Outcome outcome = std::move(finished->second);
+    unread_.erase(finished);
+    done(std::move(outcome));
+    return 0;
+  }
+  if (Call* call = find(job.value_or(0))) {
+    return attend(*call, std::move(terms), std::move(done));
+  }
+  done(failure("NO-SUCH-JOB",
+               job ? fmt::format("There is no job {} in this session: it was answered, or never "
+                                 "was, or is older than the {} finished jobs whose answers are "
+                                 "kept. read-output shows what recent calls wrote.",
+                                 *job, limits::kUnreadJobs)
+                   : "Nothing is running in this session, and no finished job waits to be read."));
+  return 0;
+}
+
+void Session::stop_waiting(std::uint64_t ticket) {
+  for (Call& call : queue_) {
+    std::erase_if(call.waiters, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+  }
+}
+
+void Session::interrupt(std::optional<CallId> job, Done done) {
+  if (!job && !queue_.empty()) {
+    job = queue_.front().id;
+  }
+  Call* call = find(job.value_or(0));
+  if (call == nullptr) {
+    (void)wait_for(job, {}, std::move(done));  // It is finished, or there is none.
+    return;
+  }
+  (void)attend(*call, {}, std::move(done));
+  if (is_running(*call)) {
+    stop(StopReason::kInterrupted);
+  } else {
+    take_back(*call);
+  }
+}
+
 void Session::cancel(CallId id) {
-  const auto call = std::ranges::find(queue_, id, &Call::id);
-  if (call == queue_.end()) {
+  Call* call = find(id);
+  if (call == nullptr) {
     return;
   }
-  const bool first = call == queue_.begin();
-  if (first && state_ == SessionState::kBusy) {
-    enter(SessionState::kStopping);
-    worker_->interrupt();
-    grace_ = clock_.after(limits::kInterruptGrace, [this] { worker_->kill(); });
-    return;
-  }
-  if (first && state_ == SessionState::kStopping) {
+  if (!is_running(*call)) {
+    take_back(*call);
+  } else if (state_ == SessionState::kStopping) {
     worker_->kill();  // Asked twice: whoever asks does not want to wait for the grace.
+  } else {
+    stop(StopReason::kCancelled);
+  }
+}
+
+bool Session::is_running(const Call& call) const {
+  return &call == &queue_.front() &&
+         (state_ == SessionState::kBusy || state_ == SessionState::kStopping);
+}
+
+/// The first rung of the ladder. The second one is taken when this one did not help.
+void Session::stop(StopReason reason) {
+  if (state_ == SessionState::kStopping) {
     return;
   }
-  if (first && (!call->operation || state_ == SessionState::kResuming)) {
-    return;  // A reset under way is completed, and so is the way back from a death.
+  stop_reason_ = reason;
+  where_it_was_.clear();
+  enter(SessionState::kStopping);
+  worker_->interrupt();
+  grace_ = around_.clock.after(around_.settings.grace, [this] { worker_->kill(); });
+}
+
+/// Takes a call out of the queue that does not run. The first one may be what the session is
+/// getting ready for, or going back because of: it goes when its turn has come.
+void Session::take_back(Call& call) {
+  if (&call == &queue_.front() && state_ != SessionState::kIdle && state_ != SessionState::kCold) {
+    call.taken_back = true;
+    if (state_ == SessionState::kRestoring) {
+      worker_->interrupt();  // A system that never ends loading must not hold the session.
+    }
+    return;
   }
-  Call taken_back = std::move(*call);
-  queue_.erase(call);
-  taken_back.done(failure("INTERRUPTED", "Taken back before it was started."));
+  Outcome outcome = failure("INTERRUPTED", "Taken back before it was started.");
+  fill_in(outcome, call);
+  std::vector<Waiter> waiters = std::move(call.waiters);
+  std::erase_if(queue_, [id = call.id](const Call& other) { return other.id == id; });
+  for (Waiter& waiter : waiters) {
+    waiter.done(outcome);
+  }
+}
+
+Session::Call* Session::find(CallId id) {
+  const auto call = std::ranges::find(queue_, id, &Call::id);
+  return call == queue_.end() ? nullptr : &*call;
 }
 
 void Session::close(const std::string& why) {
   enter(SessionState::kClosed);
   grace_.cancel();
+  quiet_.cancel();
+  preparation_.reset();
   worker_.reset();
-  checkpoint_.reset();
+  prepared_.reset();
+  target_.reset();
+  timeline_.clear();
+  unread_.clear();
   while (!queue_.empty()) {
     fail("SESSION-CLOSED", why);
   }
 }
 
 void Session::enter(SessionState state) {
-  log_.debug("session state", {{"session", name_},
-                               {"from", kStateNames.at(static_cast<std::size_t>(state_))},
-                               {"to", kStateNames.at(static_cast<std::size_t>(state))}});
+  around_.log.debug("session state", {{"session", name_},
+                                      {"from", kStateNames.at(static_cast<std::size_t>(state_))},
+                                      {"to", kStateNames.at(static_cast<std::size_t>(state))}});
   state_ = state;
 }
+
+// Carrying them out
 
 /// Starts what can be started. A loop and not a recursion: thousands of calls may be answered
 /// without waiting for anything.
@@ -138,37 +341,296 @@ void Session::advance() {
     return;
   }
   while (!queue_.empty() && (state_ == SessionState::kCold || state_ == SessionState::kIdle)) {
-    const Call& first = queue_.front();
-    if (!first.operation) {
-      begin_reset();
-    } else if (state_ == SessionState::kCold) {
-      start_worker();
-    } else {
-      enter(SessionState::kBusy);
-      keep_output();
-      worker_->request(first.operation->request());
-    }
+    begin(queue_.front());
   }
   advancing_ = false;
+  if (state_ == SessionState::kIdle) {
+    rest();
+  }
+}
+
+void Session::begin(Call& call) {
+  if (call.taken_back) {
+    fail("INTERRUPTED", "Taken back before it was started.");
+    return;
+  }
+  call.since = around_.clock.now();
+  std::visit([&](auto& task) { begin(call, task); }, call.task);
+}
+
+void Session::begin(Call& call, const Operation& operation) {
+  if (state_ == SessionState::kCold) {
+    start_worker();
+    return;
+  }
+  if (!call.keep && !timeline_.is_safe()) {
+    fail("NO-CHECKPOINT",
+         fmt::format("A dry run needs a checkpoint of the state before it, and there is none: {} "
+                     "Nothing was evaluated.",
+                     timeline_.now().why_none));
+    return;
+  }
+  enter(SessionState::kBusy);
+  if (call.timeout) {
+    call.limit = around_.clock.after(*call.timeout, [this] { stop(StopReason::kTimeout); });
+  }
+  worker_->request(operation.request());
+}
+
+/// A reset is a new Lisp: nothing that code can do to the old one survives, whatever it was.
+void Session::begin(Call& call, const Reset& /*reset*/) {
+  notice_.reset();
+  between_.reset();  // Of the world that ends.
+  replay_ = {};
+  if (systems_.empty()) {
+    worker_.reset();
+    package_ = kFreshPackage;
+    journal_.went_back_to(0);
+    write_down({.number = call.id, .kind = "reset-session"});
+    timeline_.add({.after = call.id,
+                   .what = "reset-session",
+                   .when = around_.clock.now(),
+                   .snapshot = pristine()});
+    enter(SessionState::kCold);
+    answer_text(reset_text(""));
+  } else if (prepared_ && prepared_->usable() && same_systems(prepared_->systems, systems_)) {
+    go_to(prepared_, Return::kBack);
+  } else {
+    worker_.reset();
+    package_ = kFreshPackage;
+    start_worker();
+  }
+}
+
+void Session::begin(Call& /*call*/, const Undo& undo) {
+  if (timeline_.empty()) {
+    start_worker();
+    return;
+  }
+  const Result<Step> step = timeline_.before(undo.calls);
+  if (step) {
+    go_to(step->snapshot, Return::kBack);
+  } else {
+    fail("NO-CHECKPOINT", step.error().message);
+  }
+}
+
+void Session::begin(Call& /*call*/, const Restore& restore) {
+  const Step* step = timeline_.named(restore.name);
+  if (step == nullptr) {
+    fail("NO-CHECKPOINT",
+         fmt::format("There is no checkpoint named '{}'. checkpoints with action list shows those "
+                     "there are.",
+                     restore.name));
+  } else if (!step->usable()) {
+    fail("NO-CHECKPOINT", fmt::format("The checkpoint '{}' is gone.", restore.name));
+  } else {
+    go_to(step->snapshot, Return::kBack);
+  }
+}
+
+void Session::begin(Call& /*call*/, const Save& save) {
+  if (timeline_.empty()) {
+    start_worker();
+    return;
+  }
+  const std::size_t most = around_.settings.named_checkpoints;
+  if (!timeline_.is_safe()) {
+    fail("NO-CHECKPOINT", fmt::format("No checkpoint can be made: {}", timeline_.now().why_none));
+  } else if (timeline_.named(save.name) == nullptr && timeline_.names().size() >= most) {
+    fail("TOO-MANY-CHECKPOINTS",
+         fmt::format("This session has {} named checkpoints, the most there may be: drop one "
+                     "first, or start the server with a larger --checkpoints.",
+                     most));
+  } else {
+    timeline_.name(save.name);
+    answer_text(fmt::format("Saved checkpoint '{}': the session after {}.", save.name,
+                            step_text(timeline_.now())));
+  }
+}
+
+void Session::begin(Call& /*call*/, Fork& fork) {
+  if (state_ == SessionState::kCold) {
+    start_worker();
+    return;
+  }
+  enter(SessionState::kFreezing);
+  worker_->freeze([this, &fork](Result<std::unique_ptr<worker::Frozen>> frozen) {
+    if (frozen) {
+      const Result<History> written = read_journal(journal_.path());
+      Step step = {
+          .what = fmt::format("copy of session {} after call {}", name_, timeline_.now().after),
+          .when = around_.clock.now(),
+          .definitions = written ? all_definitions(*written) : std::vector<worker::Definition>(),
+          .snapshot = std::make_shared<Snapshot>(
+              Snapshot{.frozen = *std::move(frozen), .systems = systems_, .package = package_})};
+      Result<std::string> taken = fork.take(std::move(step));
+      if (taken) {
+        answer_text(*std::move(taken));
+      } else {
+        fail("NO-SESSION", std::move(taken.error().message));
+      }
+    } else {
+      fail("NO-CHECKPOINT",
+           fmt::format("The session cannot be copied: {}", frozen.error().message));
+    }
+    enter(SessionState::kIdle);
+    advance();
+  });
 }
 
 void Session::start_worker() {
   enter(SessionState::kStarting);
-  worker_ = workers_.start(*this);
+  worker_ = around_.workers.start(*this);
 }
 
-/// A reset is a new Lisp: nothing that code can do to the old one survives, whatever it was.
-void Session::begin_reset() {
-  worker_.reset();
-  checkpoint_.reset();
-  package_ = kFreshPackage;
-  notice_.reset();
-  drop_output();  // That of the world that ends.
-  if (systems_.empty()) {
-    enter(SessionState::kCold);
-    finish({});
+void Session::on_ready() {
+  if (state_ == SessionState::kResuming) {
+    arrive();
+  } else if (!systems_.empty()) {
+    enter(SessionState::kRestoring);
+    worker_->request(restore_request(systems_));
   } else {
-    start_worker();
+    begin_replay("");
+  }
+}
+
+/// The systems are there; what a journal knows comes next. `remarks` says what is not.
+void Session::begin_replay(const std::string& remarks) {
+  if (replay_.empty()) {
+    conclude_start(remarks);
+    return;
+  }
+  if (!remarks.empty()) {
+    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, remarks) : remarks;
+  }
+  returning_ = Return::kJournal;
+  replay_next();
+}
+
+/// A new worker can serve. `remarks` says what could not be brought back.
+void Session::conclude_start(const std::string& remarks) {
+  const bool is_reset = !queue_.empty() && std::holds_alternative<Reset>(queue_.front().task);
+  const bool replayed = !replay_.empty();
+  replay_ = {};
+  if (is_reset) {
+    origin_ = 0;
+    journal_.went_back_to(0);
+    write_down({.number = queue_.front().id, .kind = "reset-session", .systems = systems_});
+  }
+  const bool fresh = systems_.empty() && !replayed;
+  const bool as_before = fresh && timeline_.is_safe() && timeline_.now().snapshot->pristine;
+  if (!as_before) {
+    timeline_.add({.after = is_reset ? queue_.front().id : origin_,
+                   .what = is_reset ? "reset-session" : "the start",
+                   .when = around_.clock.now(),
+                   .snapshot = fresh ? pristine() : nullptr});
+  }
+  enter(SessionState::kFreezing);  // So that nothing is started from inside finish().
+  if (is_reset) {
+    answer_text(reset_text(remarks));
+  } else if (!remarks.empty()) {
+    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, remarks) : remarks;
+  }
+  if (fresh) {
+    enter(SessionState::kIdle);
+    advance();
+  } else {
+    take_checkpoint();
+  }
+}
+
+void Session::on_output(worker::Stream stream, std::string_view bytes) {
+  const bool running = state_ == SessionState::kBusy || state_ == SessionState::kStopping;
+  if (state_ == SessionState::kStarting || state_ == SessionState::kRestoring ||
+      state_ == SessionState::kReplaying) {
+    return;  // What systems print while they load was shown when they were first loaded.
+  }
+  if (!running && !between_) {
+    between_ = std::make_shared<CallOutput>(new_call(), around_.settings.kept_output);
+  }
+  CallOutput& written = running ? *queue_.front().written : *between_;
+  (stream == worker::Stream::kOutput ? written.output : written.error_output).append(bytes);
+  if (running) {
+    tell_progress(queue_.front());
+  }
+}
+
+/// A few times a second at most.
+void Session::tell_progress(Call& call) {
+  const bool wanted = std::ranges::any_of(
+      call.waiters, [](const Waiter& waiter) { return waiter.progress != nullptr; });
+  if (!wanted) {
+    return;
+  }
+  if (call.pausing) {
+    call.progress_due = true;
+    return;
+  }
+  const std::string line = call.written->output.last_line();
+  for (Waiter& waiter : call.waiters) {
+    if (waiter.progress) {
+      waiter.progress(line);
+    }
+  }
+  call.pausing = true;
+  call.progress_pause = around_.clock.after(limits::kProgressPause, [this, id = call.id] {
+    if (Call* paused = find(id)) {
+      paused->pausing = false;
+      if (std::exchange(paused->progress_due, false)) {
+        tell_progress(*paused);
+      }
+    }
+  });
+}
+
+void Session::on_interrupting(std::vector<std::string> backtrace) {
+  where_it_was_ = std::move(backtrace);
+}
+
+void Session::on_answer(worker::Answer answer) {
+  grace_.cancel();
+  if (state_ == SessionState::kReplaying) {
+    replayed(answer);
+    return;
+  }
+  package_ = answer.package;
+  if (answer.systems) {
+    systems_ = *answer.systems;
+  }
+  if (state_ == SessionState::kRestoring) {
+    begin_replay(answer.text.value_or(""));
+    return;
+  }
+  Call& call = queue_.front();
+  const Subject& subject = std::get<Operation>(call.task).subject();
+  const bool keep = call.keep;
+  if (subject.changes_state && keep) {
+    timeline_.add(step_of(call.id, subject, answer, around_.clock.now()));
+  }
+  if (!keep) {
+    answer.definitions.clear();
+    answer.systems.reset();
+  }
+  Outcome outcome;
+  outcome.answer = std::move(answer);
+  if (state_ == SessionState::kStopping) {
+    explain_stop(outcome.answer);
+  }
+  if (!keep) {
+    outcome.remark =
+        fmt::format("Dry run: the session is as it was before this call. {}", kNotUndone);
+  }
+  const bool changed = subject.changes_state;
+  enter(SessionState::kFreezing);  // So that nothing is started from inside finish().
+  finish(std::move(outcome));
+  if (!keep) {
+    go_to(timeline_.now().snapshot, Return::kDryRun);
+  } else if (changed) {
+    take_checkpoint();
+  } else {
+    enter(SessionState::kIdle);
+    advance();
   }
 }
 
@@ -178,194 +640,38 @@ void Session::take_checkpoint() {
   enter(SessionState::kFreezing);
   worker_->freeze([this](Result<std::unique_ptr<worker::Frozen>> frozen) {
     if (frozen) {
-      checkpoint_ = {.frozen = *std::move(frozen), .systems = systems_, .package = package_};
-    } else if (checkpoint_) {
-      checkpoint_->why_not_newer = frozen.error().message;
+      timeline_.now().snapshot = std::make_shared<Snapshot>(
+          Snapshot{.frozen = *std::move(frozen), .systems = systems_, .package = package_});
+      around_.checkpoint_made();
+    } else {
+      timeline_.now().why_none = frozen.error().message;
     }
     enter(SessionState::kIdle);
     advance();
   });
 }
 
-/// Lets the checkpoint take the place of the worker that died.
-void Session::resume_checkpoint() {
-  systems_ = checkpoint_->systems;
-  package_ = checkpoint_->package;
-  enter(SessionState::kResuming);
-  worker_ = workers_.resume(std::move(checkpoint_->frozen), *this);
-}
+// Being ready for a reset
 
-void Session::on_ready() {
-  if (state_ == SessionState::kResuming) {
-    tell_of_death(what_is_back());
-    take_checkpoint();  // That one has become the worker.
-    return;
-  }
-  if (systems_.empty()) {
-    be_ready("");
-    return;
-  }
-  enter(SessionState::kRestoring);
-  worker_->request(restore_request(systems_));
-}
-
-/// The worker can serve. `remarks` says what could not be brought back.
-void Session::be_ready(const std::string& remarks) {
-  enter(SessionState::kIdle);
-  if (!queue_.empty() && !queue_.front().operation) {
-    Outcome outcome;
-    outcome.answer.text = remarks;
-    finish(std::move(outcome));
-  } else if (!remarks.empty()) {
-    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, remarks) : remarks;
-  }
-  advance();
-}
-
-void Session::on_output(worker::Stream stream, std::string_view bytes) {
-  (stream == worker::Stream::kOutput ? written_->output : written_->error_output).append(bytes);
-}
-
-void Session::on_answer(worker::Answer answer) {
-  package_ = answer.package;
-  if (answer.systems) {
-    systems_ = *answer.systems;
-  }
-  if (state_ == SessionState::kRestoring) {
-    drop_output();  // What systems print while they load was shown when they were first loaded.
-    be_ready(answer.text.value_or(""));
-    return;
-  }
-  grace_.cancel();
-  enter(SessionState::kFreezing);  // So that nothing is started from inside finish().
-  if (checkpoint_) {
-    ++checkpoint_->calls_since;
-  }
-  Outcome outcome = collect();
-  outcome.answer = std::move(answer);
-  finish(std::move(outcome));
-  take_checkpoint();
-}
-
-void Session::on_end(std::string how) {
-  grace_.cancel();
-  worker_.reset();
-  log_.warning("worker ended", {{"session", name_}, {"how", how}});
-  const SessionState before = state_;
-  if (before != SessionState::kResuming) {
-    death_ = {.how = std::move(how), .during = before};
-    if (checkpoint_ && checkpoint_->frozen) {
-      resume_checkpoint();
-      return;
-    }
-  }
-  checkpoint_.reset();
-  package_ = kFreshPackage;
-  enter(SessionState::kCold);
-  tell_of_death(what_is_lost());
-  advance();
-}
-
-/// Answers the call during which the worker died, or has the next one tell it.
-void Session::tell_of_death(const std::string& consequence) {
-  const std::string& how = death_.how;
-  switch (death_.during) {
-    case SessionState::kStarting:
-      drop_output();  // Its last words are in `how` already.
-      fail("LISP-UNAVAILABLE", how);
-      break;
-    case SessionState::kRestoring:
-      systems_.clear();
-      fail("LISP-PROCESS-ENDED",
-           fmt::format("{} It was loading this session's systems again; they will not "
-                       "be tried once more.",
-                       how));
-      break;
-    case SessionState::kBusy:
-      fail("LISP-PROCESS-ENDED", fmt::format("{} {}", how, consequence));
-      break;
-    case SessionState::kStopping:
-      // The answer to a cancelled call is not sent, so the next call must tell it too.
-      notice_ = fmt::format(
-          "An evaluation did not stop when it was interrupted, so its Lisp process was ended. {}",
-          consequence);
-      fail("INTERRUPTED", *notice_);
-      break;
-    default:
-      notice_ = fmt::format("{} This happened between two calls. {}", how, consequence);
-      break;
+/// While nothing is asked for, there is time to make ready what a reset leads to.
+void Session::rest() {
+  const bool ready =
+      systems_.empty() || preparation_ || (prepared_ && same_systems(prepared_->systems, systems_));
+  if (!ready) {
+    quiet_ = around_.clock.after(limits::kQuiet, [this] { prepare_reset(); });
   }
 }
 
-std::string Session::what_is_back() const {
-  const std::string_view not_undone =
-      "Files written, messages sent and programs started since are not undone.";
-  if (checkpoint_->calls_since == 0) {
-    return fmt::format("The session is back to its state {}. {}", before_or_after(death_.during),
-                       not_undone);
-  }
-  return fmt::format(
-      "The session is back to an older state, without the {} before this one, since there could be "
-      "no newer checkpoint: {} {}",
-      checkpoint_->calls_since == 1 ? "call" : fmt::format("{} calls", checkpoint_->calls_since),
-      checkpoint_->why_not_newer, not_undone);
-}
-
-std::string Session::what_is_lost() const {
-  return fmt::format("What this session had defined is lost; the next evaluation starts afresh{}.",
-                     systems_.empty() ? "" : ", with the loaded systems loaded again");
-}
-
-void Session::finish(Outcome outcome) {
-  Call call = std::move(queue_.front());
-  queue_.pop_front();
-  call.done(std::move(outcome));
-}
-
-void Session::fail(std::string type, std::string message) {
-  Outcome outcome = failure(std::move(type), std::move(message));
-  outcome.number = queue_.front().id;
-  outcome.written = std::exchange(written_, std::make_shared<CallOutput>());
-  finish(std::move(outcome));
-}
-
-/// Begins to keep what the first call writes, and what was written since the one before.
-void Session::keep_output() {
-  written_->call = queue_.front().id;
-  kept_.push_back(written_);
-  if (kept_.size() > limits::kCallsWithOutput) {
-    kept_.pop_front();
-  }
-}
-
-void Session::drop_output() {
-  written_ = std::make_shared<CallOutput>();
-}
-
-std::shared_ptr<CallOutput> Session::output_of(std::optional<CallId> call) const {
-  if (!call) {
-    return kept_.empty() ? nullptr : kept_.back();
-  }
-  const auto found =
-      std::ranges::find_if(kept_, [&](const auto& output) { return output->call == *call; });
-  return found == kept_.end() ? nullptr : *found;
-}
-
-std::vector<CallId> Session::calls_with_output() const {
-  std::vector<CallId> calls;
-  calls.reserve(kept_.size());
-  for (const auto& output : kept_) {
-    calls.push_back(output->call);
-  }
-  return calls;
-}
-
-Outcome Session::collect() {
-  Outcome outcome;
-  outcome.number = queue_.front().id;
-  outcome.written = std::exchange(written_, std::make_shared<CallOutput>());
-  outcome.notice = std::exchange(notice_, std::nullopt);
-  return outcome;
+void Session::prepare_reset() {
+  preparation_ = std::make_unique<Preparation>(
+      around_.workers, systems_,
+      [this, systems = systems_](std::unique_ptr<worker::Frozen> frozen) {
+        // Also where it failed, so that it is not tried again and again.
+        prepared_ = std::make_shared<Snapshot>(Snapshot{.frozen = std::move(frozen),
+                                                        .systems = systems,
+                                                        .package = std::string(kFreshPackage)});
+        preparation_.reset();
+      });
 }
 
 }  // namespace clmcp::session

@@ -1,6 +1,7 @@
 #include "tools/outcome_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,6 +17,7 @@
 #include "mcp/tool.h"
 #include "session/output.h"
 #include "session/session.h"
+#include "session/timeline.h"
 #include "tools/excerpt.h"
 
 namespace clmcp::tools {
@@ -37,9 +39,9 @@ std::string_view trimmed(std::string_view text) {
 struct Part {
   std::string title;
   std::string body;  // Of a stream, what is shown where there is room for all of it,
-  const session::OutputLog* log = nullptr;  // and where its shorter forms come from.
+  const session::OutputLog* log = nullptr;  // where its shorter forms come from,
   std::uint64_t from = 0;
-  std::string_view stream = "result";
+  StreamName name = {};   // and where the rest can be read.
   bool too_long = false;  // The body is not all of it.
 };
 
@@ -53,6 +55,19 @@ std::string backtrace_text(const std::vector<std::string>& frames) {
 
 std::string values_text(const auto& values) {
   return values.empty() ? "; No values" : fmt::format("=> {}", fmt::join(values, "\n=> "));
+}
+
+/// What to do about a call that has no answer yet.
+std::string pending_text(const session::Outcome& outcome) {
+  const session::Pending& pending = *outcome.pending;
+  const double seconds = std::chrono::duration<double>(pending.since).count();
+  return fmt::format(
+      "{} Job {} ({}) {} {:.1f} s{}. continue-evaluation with job {} waits for it, "
+      "interrupt-evaluation with job {} stops it.",
+      pending.running ? "[RUNNING]" : "[WAITING]", outcome.number, pending.what,
+      pending.running ? "has been running for" : "has been waiting for", seconds,
+      pending.behind.empty() ? ", and goes on" : ": it waits for " + pending.behind, outcome.number,
+      outcome.number);
 }
 
 /// Makes one reply of an outcome.
@@ -85,9 +100,16 @@ class Reply {
   void gather() {
     const auto& answer = outcome_.answer;
     add_section("notice", outcome_.notice.value_or(""));
+    if (outcome_.between) {
+      const session::CallId number = outcome_.between->call;
+      add_stream("stdout between calls", outcome_.between->output, 0, {number, "stdout"});
+      add_stream("stderr between calls", outcome_.between->error_output, 0, {number, "stderr"});
+    }
     if (outcome_.written) {
-      add_stream("stdout", outcome_.written->output, outcome_.output_from);
-      add_stream("stderr", outcome_.written->error_output, outcome_.error_output_from);
+      const session::CallId number = outcome_.number;
+      add_stream("stdout", outcome_.written->output, outcome_.output_from, {number, "stdout"});
+      add_stream("stderr", outcome_.written->error_output, outcome_.error_output_from,
+                 {number, "stderr"});
     }
     add_section("warnings", fmt::format("{}", fmt::join(answer.warnings, "\n")));
     if (answer.condition) {
@@ -99,6 +121,12 @@ class Reply {
       add("", *answer.text);
     } else if (answer.values) {
       add("", values_text(*answer.values));
+    }
+    if (outcome_.remark) {
+      add("", *outcome_.remark);
+    }
+    if (outcome_.pending) {
+      add("", pending_text(outcome_));
     }
   }
 
@@ -112,7 +140,8 @@ class Reply {
     }
   }
 
-  void add_stream(std::string_view title, const session::OutputLog& log, std::uint64_t from) {
+  void add_stream(std::string_view title, const session::OutputLog& log, std::uint64_t from,
+                  StreamName name) {
     const session::Excerpt excerpt = log.excerpt(from, budget_);
     const bool too_long = excerpt.bytes_left_out > 0;
     const std::string_view content = trimmed(excerpt.head);
@@ -121,7 +150,7 @@ class Reply {
                         .body = std::string(content),
                         .log = &log,
                         .from = from,
-                        .stream = title,
+                        .name = name,
                         .too_long = too_long});
     }
   }
@@ -131,15 +160,15 @@ class Reply {
     if (!outcome_.written) {
       return shortened(part.body, share);
     }
-    const StreamName name = {.call = outcome_.number, .stream = part.stream};
     if (part.log != nullptr) {
-      return std::string(trimmed(excerpt_of(*part.log, part.from, share, name)));
+      return std::string(trimmed(excerpt_of(*part.log, part.from, share, part.name)));
     }
     session::OutputLog& result = outcome_.written->result;
     result.append(part.title);
     const std::uint64_t from = result.size();
     result.append(part.body);
-    std::string text = excerpt_of(result, from, share, name);
+    std::string text =
+        excerpt_of(result, from, share, {.call = outcome_.number, .stream = "result"});
     result.append("\n");
     return text;
   }

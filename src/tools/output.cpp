@@ -14,11 +14,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/limits.h"
 #include "base/result.h"
 #include "mcp/tool.h"
 #include "session/session.h"
 #include "session/sessions.h"
+#include "session/timeline.h"
 #include "tools/call.h"
 #include "tools/excerpt.h"
 #include "tools/families.h"
@@ -46,7 +46,7 @@ struct ReadOutputArgs {
     f.opt("lines", lines, "How many lines, or matching lines, at most (default: 200)");
     f.opt("pattern", pattern,
           "Show only lines with this text, upper or lower case alike, and their numbers");
-    f.opt("budget", budget, "How many characters to answer with at most (default: 32000)");
+    f.opt("budget", budget, kBudgetDoc, kBudgets);
     f.opt("session", session, kSessionDoc);
   }
 };
@@ -58,17 +58,15 @@ struct Wish {
   std::size_t budget;
 };
 
-Wish wish_of(const ReadOutputArgs& args, const session::OutputLog& log) {
+Wish wish_of(const ReadOutputArgs& args, const session::OutputLog& log, std::size_t usual_budget) {
   const auto count = static_cast<std::int64_t>(log.line_count());
   const std::int64_t from = args.from.value_or(1);
-  const std::int64_t budget = args.budget.value_or(limits::kReplyCharacters);
   return {
       .from =
           static_cast<std::uint64_t>(std::max<std::int64_t>(from < 0 ? count + 1 + from : from, 1)),
       .lines =
           static_cast<std::size_t>(std::max<std::int64_t>(args.lines.value_or(kDefaultLines), 1)),
-      .budget = static_cast<std::size_t>(std::clamp<std::int64_t>(
-          budget, limits::kLeastReplyCharacters, limits::kMostReplyCharacters))};
+      .budget = args.budget ? static_cast<std::size_t>(*args.budget) : usual_budget};
 }
 
 const session::OutputLog& stream_of(const session::CallOutput& written, std::string_view stream) {
@@ -142,7 +140,8 @@ mcp::ToolResult no_such_call(const session::Session& session, std::optional<std:
           .is_error = true};
 }
 
-mcp::ToolResult read_output(const session::Session& session, const ReadOutputArgs& args) {
+mcp::ToolResult read_output(const session::Session& session, const ReadOutputArgs& args,
+                            std::size_t usual_budget) {
   const std::optional<session::CallId> call =
       args.call ? std::optional(static_cast<session::CallId>(*args.call)) : std::nullopt;
   const std::shared_ptr<const session::CallOutput> written = session.output_of(call);
@@ -155,24 +154,25 @@ mcp::ToolResult read_output(const session::Session& session, const ReadOutputArg
   if (log.size() == 0) {
     return {.text = fmt::format("[{}: nothing was written]", title)};
   }
-  const Wish wish = wish_of(args, log);
+  const Wish wish = wish_of(args, log, usual_budget);
   return {.text = args.pattern ? matches_text(title, log, wish, *args.pattern)
                                : passage_text(title, log, wish)};
 }
 
 }  // namespace
 
-void add_output_tools(mcp::ToolSet& tools, session::Sessions& sessions) {
+void add_output_tools(mcp::ToolSet& tools, const Workshop& workshop) {
   tools.add<ReadOutputArgs>(
       {.name = "read-output",
        .title = "Read output",
        .description = "Read what a call wrote and its reply left out: by lines, or those that hold "
                       "a text. Answers at once, also while the call runs.",
        .hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
-      [&sessions](const ReadOutputArgs& args, mcp::ToolCall call) {
-        const Result<session::Session*> session = sessions.find(args.session);
+      [workshop](const ReadOutputArgs& args, mcp::ToolCall call) {
+        const Result<std::shared_ptr<session::Session>> session =
+            workshop.sessions.find(args.session);
         std::move(call).answer(
-            session ? read_output(**session, args)
+            session ? read_output(**session, args, workshop.budget)
                     : mcp::ToolResult{.text = session.error().message, .is_error = true});
       });
 }

@@ -7,7 +7,6 @@
 
 #include "json/value.h"
 #include "mcp/tool.h"
-#include "session/sessions.h"
 #include "tools/families.h"
 
 namespace clmcp::tools {
@@ -42,29 +41,34 @@ std::string_view yes_no(bool value) {
 
 }  // namespace
 
-mcp::ToolSet build_tool_set(session::Sessions& sessions) {
+mcp::ToolSet build_tool_set(const Workshop& workshop) {
   mcp::ToolSet tools;
-  add_evaluation_tools(tools, sessions);
-  add_definition_tools(tools, sessions);
-  add_session_tools(tools, sessions);
-  add_system_tools(tools, sessions);
-  add_output_tools(tools, sessions);
+  add_evaluation_tools(tools, workshop);
+  add_definition_tools(tools, workshop);
+  add_reset_tools(tools, workshop);
+  add_system_tools(tools, workshop);
+  add_job_tools(tools, workshop);
+  add_output_tools(tools, workshop);
+  add_checkpoint_tools(tools, workshop);
+  add_session_tools(tools, workshop);
   return tools;
 }
 
 std::string_view instructions() {
-  return R"(A persistent Common Lisp (SBCL) REPL. What you define stays between calls, in a Lisp process of its own that no evaluation can take this server down with.
+  return R"(A persistent Common Lisp (SBCL) REPL. What you define stays between calls, and no evaluation can cost you more than itself.
 
-How to work with it:
-- evaluate-lisp takes one form or many; they are read and evaluated one by one, and the values of the last are shown as "=> value". Output comes in [stdout] and [stderr], compiler warnings in [warnings], an error as [ERROR] TYPE, message and [Backtrace]; forms before the error have taken effect.
+- evaluate-lisp takes one form or many; the values of the last are shown as "=> value". Output comes in [stdout] and [stderr], compiler warnings in [warnings], an error as [ERROR] TYPE, message and [Backtrace]; forms before the error have taken effect.
 - Build up in small steps: define one function, call it, read the warnings, go on. Redefining is free.
-- (in-package :my-package) lasts; the argument "package" is for one call only.
-- Load libraries and projects with load-system: systems in the directory where the server was started, those ASDF knows, and Quicklisp's where it is installed. It reports the compile error with file and position.
+- (in-package :my-package) lasts; the argument "package" is for one call.
+- Load libraries and projects with load-system: systems in the directory where the server was started, those ASDF knows, and Quicklisp's where it is installed.
 - Ask the image rather than guess: (describe 'x), (documentation 'x 'function), (apropos "name" :package), (macroexpand-1 '(form)).
-- Nobody can answer prompts: reading from standard input gives end of file.
-- list-definitions shows what this session has defined; reset-session gives a fresh Lisp with the loaded systems loaded again.
-- Long lists and deep structures are shown cut (100 elements, 10 levels): take parts with subseq, nth or gethash rather than printing all. A reply that would be too long shows the beginning and the end of what is long; read-output shows what is between, by lines or by a text to search for.
-- If a call kills the Lisp process (exit, a crash in foreign code), the reply says so, and the session is back to its state before that call; only what happened outside of it (files, network) is not undone.)";
+- Reading from standard input gives end of file.
+- A call that takes long answers with a job number and goes on: continue-evaluation waits for it, interrupt-evaluation stops it. Give "timeout" to what may not end.
+- Long replies show head and tail; read-output has the rest, by lines or by pattern.
+- undo takes back the last calls; checkpoints names states to come back to; "keep": false tries something and puts the session back.
+- If a call kills the Lisp process, the reply says so and the session is back to its state before that call. What happened outside of it (files, network) is not undone.
+- sessions opens further Lisps, or forks this one with all its state; give "session" to any tool.
+- list-definitions shows what this session has defined; reset-session gives a fresh Lisp with the loaded systems loaded again.)";
 }
 
 std::string reference_page(const mcp::ToolSet& tools) {

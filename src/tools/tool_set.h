@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "mcp/tool.h"
-#include "session/sessions.h"
+#include "tools/call.h"
 
 namespace clmcp::tools {
 
-/// All tools, in the order in which clients see them. `sessions` must outlive the set.
-[[nodiscard]] mcp::ToolSet build_tool_set(session::Sessions& sessions);
+/// All tools, in the order in which clients see them. The sessions must outlive the set.
+[[nodiscard]] mcp::ToolSet build_tool_set(const Workshop& workshop);
 
 /// How to use the REPL well, for the agent that connects. Clients cut it at 2,048 characters.
 [[nodiscard]] std::string_view instructions();

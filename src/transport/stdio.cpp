@@ -26,10 +26,12 @@ constexpr std::size_t kChunkBytes = 64 * limits::kKiB;
 
 }  // namespace
 
-Stdio::Stdio(Loop& loop, Fd in, Fd out, mcp::Server& server, Log& log)
+Stdio::Stdio(Loop& loop, Fd in, Fd out, mcp::Server& server, Log& log,
+             std::size_t most_message_bytes)
     : loop_(loop),
       log_(log),
       in_(std::move(in)),
+      lines_(most_message_bytes),
       output_(loop, std::move(out), output_events()),
       client_(server),
       input_(loop, in_.get()) {

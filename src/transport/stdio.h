@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "mcp/client.h"
@@ -25,7 +26,8 @@ namespace clmcp::transport {
 class Stdio {
  public:
   /// `loop`, `server` and `log` must outlive it.
-  Stdio(Loop& loop, Fd in, Fd out, mcp::Server& server, Log& log);
+  Stdio(Loop& loop, Fd in, Fd out, mcp::Server& server, Log& log,
+        std::size_t most_message_bytes = limits::kMessageBytes);
   ~Stdio() = default;
   Stdio(const Stdio&) = delete;
   Stdio& operator=(const Stdio&) = delete;

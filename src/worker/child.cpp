@@ -55,10 +55,12 @@ Result<Fd> above_standard(const Fd& fd) {
   bool good = ::getppid() == parent;  // Else we were orphaned before the signal was asked for.
   // Ignored signals stay ignored across exec; a Lisp expects the ordinary state of things.
   (void)::signal(SIGPIPE, SIG_DFL);
+  (void)::signal(SIGXFSZ, SIG_DFL);
   (void)::signal(SIGINT, SIG_DFL);
   sigset_t none;
   (void)::sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+  restore_descriptor_limit();
   for (int target = 0; target < 4; ++target) {
     good = good && (descriptors[target] < 0 || ::dup2(descriptors[target], target) == target);
   }

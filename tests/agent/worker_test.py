@@ -1088,18 +1088,16 @@ class Process(Case):
                          self.worker.call("operations")["text"])
 
     def test_every_parameter_of_a_tool_is_a_key_of_its_operation(self):
-        # The server forwards a tool's parameters under their own names, but for the session.
+        # The server forwards a tool's parameters under their own names, but for those that say how it makes the call.
+        of_the_call = {"session", "wait", "timeout", "budget", "keep"}
         keys = {line.split()[0]: set(line.split()[1:])
                 for line in self.worker.call("operations")["text"].splitlines()}
         with open(os.path.join(REPO, "docs", "TOOLS.md"), encoding="utf-8") as page:
             tools = page.read().split("\n## ")[1:]
-        forwarded = {tool.split()[0]: set(re.findall(r"^\| `([^`]+)`", tool, re.MULTILINE)) - {"session"}
-                     for tool in tools}
-        self.assertIn("evaluate-lisp", forwarded)
-        for name, parameters in forwarded.items():
-            operation = {"evaluate-lisp": ":evaluate", "reset-session": None}.get(name, ":" + name)
-            if operation:
-                self.assertLessEqual({":" + parameter for parameter in parameters}, keys[operation], name)
+        parameters = {tool.split()[0]: set(re.findall(r"^\| `([^`]+)`", tool, re.MULTILINE)) for tool in tools}
+        for name, operation in (("evaluate-lisp", ":evaluate"), ("list-definitions", ":list-definitions"),
+                                ("load-system", ":load-system")):
+            self.assertEqual({":" + parameter for parameter in parameters[name] - of_the_call}, keys[operation], name)
 
 
 class Build(unittest.TestCase):

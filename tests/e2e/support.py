@@ -24,7 +24,7 @@ IS_SANITIZED = "sanitize" in PROGRAM
 REPLY_SECONDS = 60
 EXIT_SECONDS = 20
 REST_SECONDS = 0.2  # an idle session whose processes stay as they are for this long has made its checkpoint
-MOST_CHECKPOINTS = 1  # that a session keeps by itself
+MOST_CHECKPOINTS = 11  # that a session keeps by itself: its present state, and ten calls to undo
 GONE_SECONDS = 2  # what the product promises after a signal or a lost reader
 
 NEWEST_REVISION = "2025-11-25"
@@ -58,7 +58,7 @@ class Home:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="cl-mcp-test-")).resolve()
         self.cwd = self.path / "work"
         self.mark = str(uuid.uuid4())
-        for name in ("work", "home", "config", "data", "cache", "run"):
+        for name in ("work", "home", "config", "data", "state", "cache", "run"):
             (self.path / name).mkdir()
         (self.path / "run").chmod(0o700)
 
@@ -71,6 +71,7 @@ class Home:
             "HOME": str(self.path / "home"),
             "XDG_CONFIG_HOME": str(self.path / "config"),
             "XDG_DATA_HOME": str(self.path / "data"),
+            "XDG_STATE_HOME": str(self.path / "state"),
             "XDG_CACHE_HOME": shared_cache() or str(self.path / "cache"),
             "XDG_RUNTIME_DIR": str(self.path / "run"),
             "TMPDIR": str(self.path / "run"),

@@ -37,7 +37,7 @@ def definition(number, after, text, package="COMMON-LISP-USER"):
 
 class Export(support.TestCase):
     def write_journal(self, home, *records, name="default", folder="work-00000000"):
-        path = home.path / "home/.local/state/cl-mcp-server/journals" / folder / f"{name}.journal"
+        path = home.path / "state/cl-mcp-server/journals" / folder / f"{name}.journal"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(owner(home.cwd) + b"".join(records))
         return path

@@ -45,25 +45,35 @@ class Conversation:
         self.progress = {}  # how far each token is
         self.calls = 0
         self.questions = 0
+        self.server = None
 
     def run(self):
-        home = support.Home()
+        self.home = support.Home()
         try:
             for name, content in self.transcript.files.items():
-                home.write(name, content)
-            environment = dict(self.transcript.environment)
-            if self.transcript.cold_cache:
-                environment["XDG_CACHE_HOME"] = str(home.path / "cache")
-            with support.Server(*self.transcript.arguments, home=home, env=environment,
-                                revision=self.transcript.revision) as self.server:
-                self.converse()
+                self.home.write(name, content)
+            self.converse()
         finally:
-            home.remove()
+            self.leave()
+            self.home.remove()
         return self.problems
+
+    def start(self, *more_arguments):
+        environment = dict(self.transcript.environment)
+        if self.transcript.cold_cache:
+            environment["XDG_CACHE_HOME"] = str(self.home.path / "cache")
+        self.server = support.Server(*self.transcript.arguments, *more_arguments, home=self.home, env=environment,
+                                     revision=self.transcript.revision)
+
+    def leave(self):
+        if self.server:
+            self.server.__exit__()
+            self.server = None
 
     def converse(self):
         step = None
         try:
+            self.start()
             for step in self.transcript.steps:
                 getattr(self, "do_" + step.kind.replace("-", "_"))(step)
             step = None
@@ -76,14 +86,14 @@ class Conversation:
         self.problems.append(place + text)
 
     def finish(self):
-        """What must hold after every conversation."""
+        """What must hold when a client leaves."""
         self.server.close_input()
         for message in self.server.rest():
             self.problem(None, f"a message that nothing in the transcript expects: {json.dumps(message)[:500]}")
         code = self.server.wait()
         if code != 0:
             self.problem(None, f"exit code {code} after the end of input; standard error: {self.server.errors()}")
-        self.server.home.wait_until_no_process_is_left()
+        self.home.wait_until_no_process_is_left()
 
     # Steps.
 
@@ -155,16 +165,29 @@ class Conversation:
             raise AssertionError(f"expected no message before the answer to a ping, received {json.dumps(actual)[:500]}")
 
     def do_write(self, step):
-        self.server.home.write(*step.payload)
+        self.home.write(*step.payload)
 
     def do_await(self, step):
-        support.wait_until((self.server.home.cwd / step.payload[0]).exists, f"a file {step.payload[0]}")
+        support.wait_until((self.home.cwd / step.payload[0]).exists, f"a file {step.payload[0]}")
 
     def do_kill_worker(self, _step):
         worker, _ = self.server.wait_until_at_rest()
         support.kill(worker, support.signal.SIGKILL)
         # Until the server has waited for it, that is: what comes then finds the death noticed.
         support.wait_until(lambda: worker not in support.pids(), "the worker is reaped")
+
+    def do_restart(self, step):
+        """The server ends as its client leaves, and another one starts in the same place."""
+        self.finish()
+        self.leave()
+        self.start(*step.payload[0].split())
+
+    def do_kill_and_restart(self, step):
+        support.kill(self.server.pid, support.signal.SIGKILL)
+        self.server.wait()
+        self.home.wait_until_no_process_is_left()
+        self.leave()
+        self.start(*step.payload[0].split())
 
     def receive(self, step):
         actual = self.server.receive()

@@ -15,7 +15,9 @@ class SyntaxProblem(Exception):
 
 @dataclass
 class Step:
-    kind: str  # send, call, expect, expect-text, expect-progress, skip-progress, nothing, write, await, kill-worker
+    # send, call, expect, expect-text, expect-progress, skip-progress, nothing, write, await, kill-worker, restart,
+    # kill-and-restart
+    kind: str
     line: int  # counted from 1
     end: int  # the line after the step
     payload: object = None
@@ -88,7 +90,7 @@ def _read_item(transcript, head, block, line, end):
         transcript.steps.append(Step("skip-progress", line, end))
     elif sign == "~>":
         kind, _, name = rest.partition(" ")
-        if kind not in ("write", "await", "kill-worker"):
+        if kind not in ("write", "await", "kill-worker", "restart", "kill-and-restart"):
             raise SyntaxProblem(f"unknown hook {kind!r}")
         transcript.steps.append(Step(kind, line, end, (name, _text(block) + "\n")))
     else:
@@ -159,8 +161,8 @@ def _unescape(text):
 
 
 def _parse_pattern(text):
-    """JSON in which <any>, <nonempty> and <re:...> may stand for a value."""
-    holes = re.compile(r'("(?:[^"\\]|\\.)*")|<(any|nonempty|re:.*?)>(?=\s*(?:[,}\]]|$))', re.DOTALL)
+    """JSON in which <any>, <nonempty> and <re:...> may stand for a value, and <rest> for the end of an array."""
+    holes = re.compile(r'("(?:[^"\\]|\\.)*")|<(any|nonempty|rest|re:.*?)>(?=\s*(?:[,}\]]|$))', re.DOTALL)
     pattern = json.loads(holes.sub(lambda m: m[1] or f'"{_HOLE}{m[2]}"', text))
     if isinstance(pattern, dict) and "jsonrpc" not in pattern:
         pattern = {"jsonrpc": "2.0", **pattern}
@@ -176,6 +178,8 @@ def mismatches(pattern, actual, exact, path="message"):
     if isinstance(pattern, list) and isinstance(actual, list):
         if path == "message":
             return _batch_mismatches(pattern, actual, exact)
+        if pattern and pattern[-1] == _HOLE + "rest":
+            pattern, actual = pattern[:-1], actual[:len(pattern) - 1]
         if len(pattern) != len(actual):
             return [f"{path} has {len(actual)} elements, not {len(pattern)}"]
         return [problem for index, (one, other) in enumerate(zip(pattern, actual))

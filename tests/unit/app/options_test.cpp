@@ -18,9 +18,9 @@ std::expected<Options, ExitCode> parse(std::vector<const char*> arguments) {
 
 TEST(JournalOptions, AJournalIsKeptUnlessSomebodySaysNo) {
   EXPECT_TRUE(parse({})->journal);
-  EXPECT_EQ(parse({})->journal_bytes, limits::kJournalBytes);
+  EXPECT_EQ(parse({})->settings.journal, limits::kJournalBytes);
   EXPECT_FALSE(parse({"--no-journal"})->journal);
-  EXPECT_EQ(parse({"--journal-size", "2"})->journal_bytes, 2 * limits::kMiB);
+  EXPECT_EQ(parse({"--journal-size", "2"})->settings.journal, 2 * limits::kMiB);
 }
 
 TEST(JournalOptions, ASessionIsResumedByItsName) {

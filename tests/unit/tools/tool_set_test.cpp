@@ -21,16 +21,18 @@ class ToolSetTest : public ::testing::Test {
   clmcp::testing::FakeWorkers workers_;
   Log log_{LogLevel::kOff, 2};
   session::Sessions sessions_{workers_, clock_, log_};
-  mcp::ToolSet tools_ = build_tool_set(sessions_);
+  mcp::ToolSet tools_ = build_tool_set({.sessions = sessions_});
 };
 
-TEST_F(ToolSetTest, HasTheFourToolsOfTheContractFirstAndInItsOrder) {
+TEST_F(ToolSetTest, HasTheFourToolsOfTheContractInItsOrderAndThenItsOwn) {
   std::vector<std::string> names;
   for (const mcp::Tool& tool : tools_.tools()) {
     names.push_back(tool.info.name);
   }
-  EXPECT_THAT(names, ::testing::ElementsAre("evaluate-lisp", "list-definitions", "reset-session",
-                                            "load-system", "read-output"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("evaluate-lisp", "list-definitions", "reset-session",
+                                     "load-system", "continue-evaluation", "interrupt-evaluation",
+                                     "read-output", "checkpoints", "undo", "sessions"));
 }
 
 TEST_F(ToolSetTest, GivesEveryToolAnOptionalSession) {
