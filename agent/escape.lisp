@@ -38,10 +38,14 @@ user's code does, unless the process ends."
                          :message (call-with-plain-printer
                                    (lambda () (apply #'format nil control arguments))))))
 
+(defvar *stopped* nil
+  "The failure with which the running operation is being stopped, or NIL. Code that is interrupted
+anywhere, the compiler's and the debugger's too, may fail on the way out: that is not why it ended.")
+
 (defun handle-unhandled (condition)
   "Stand in for the debugger."
   (cond ((and *escape* (main-thread-p))
-         (funcall *escape* (describe-failure condition)))
+         (funcall *escape* (or *stopped* (describe-failure condition))))
         ((main-thread-p)
          ;; An error of the agent's own: the server reports the death and starts another worker.
          (say-why "The agent" condition)

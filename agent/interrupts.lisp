@@ -43,18 +43,22 @@
   "Say where the code is, and unwind. Interrupts are off here but for the printing, whose time is
 limited by one, and for the unwinding: so none can tear the frame. Those that come before the
 unwinding has begun have nothing to add, and SBCL dies of too many handlers within each other."
-  (let* ((*stopping* t)
-         (failure (with-interrupts-allowed (interrupted))))
-    (announce failure)
+  (let ((*stopping* t))
+    (setf *stopped* (make-interrupted))
+    (setf (failure-frames *stopped*) (with-interrupts-allowed (present-frames)))
+    (announce *stopped*)
     (with-interrupts-allowed
-      (funcall *operation-exit* failure))))
+      (funcall *operation-exit* *stopped*))))
 
-(defun interrupted ()
-  (make-failure :type "INTERRUPTED" :message "Evaluation interrupted."
-                :frames (let ((*describing* t)
-                              (*clock* nil)) ; its time may be long
-                          (call-with-time-limit *listing-seconds*
-                                                (lambda () (backtrace nil))))))
+(defun make-interrupted ()
+  (make-failure :type "INTERRUPTED" :message "Evaluation interrupted."))
+
+(defun present-frames ()
+  "Where the code is, as far as it can be told in time."
+  (let ((*describing* t)
+        (*clock* nil))                  ; its time may be long
+    (handler-case (call-with-time-limit *listing-seconds* (lambda () (backtrace nil)))
+      (error () '()))))
 
 (defun announce (failure)
   "Tell the server, before anything is unwound, that FAILURE ends the running operation."
@@ -67,11 +71,12 @@ unwinding has begun have nothing to add, and SBCL dies of too many handlers with
   "As CALL-WITH-ESCAPE, for the whole operation that answers the request ID."
   (call-with-escape
    (lambda ()
-     (let ((*operation-exit* *escape*))
+     (let ((*operation-exit* *escape*)
+           (*stopped* nil))
        (unwind-protect
             (progn
               (setf *running* id)
               (when (interrupted-already-p id)
-                (funcall *operation-exit* (interrupted)))
+                (funcall *operation-exit* (make-interrupted)))
               (funcall function))
          (setf *running* nil))))))

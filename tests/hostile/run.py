@@ -135,9 +135,10 @@ class Run:
         """Nothing has leaked, every line was a message, and nothing stays."""
         worker, checkpoints = self.server.wait_until_at_rest(self.case.seconds)
         demand(len(checkpoints) <= support.MOST_CHECKPOINTS, f"{len(checkpoints)} checkpoints of {worker}")
-        descriptors = self.count_descriptors()
-        # Fewer where it killed the template, which the next start would replace.
-        demand(descriptors <= self.descriptors, f"{self.descriptors} descriptors have become {descriptors}")
+        # Fewer where it killed the template, which the next start would replace; for a moment more when the server looks
+        # at the memory of its checkpoints.
+        support.wait_until(lambda: self.count_descriptors() <= self.descriptors,
+                           f"no more than {self.descriptors} descriptors are open", 5)
         self.server.close_input()
         rest = self.server.rest()
         demand(not rest, f"a reply that nobody waits for: {rest}")
