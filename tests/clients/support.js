@@ -14,7 +14,8 @@ export const packages = process.env.CLIENT_PACKAGES;
 /** Loads a module of the packages, which live in build/, where `import` does not look. */
 export const load = createRequire(path.join(packages, "package.json"));
 
-export const toolNames = ["evaluate-lisp", "list-definitions", "load-system", "read-output", "reset-session"];
+export const toolNames = ["checkpoints", "continue-evaluation", "evaluate-lisp", "interrupt-evaluation", "list-definitions", "load-system",
+  "read-output", "reset-session", "sessions", "undo"];
 
 /** A new home directory and an environment in it, with a mark that every process of the test inherits. */
 export function newHome() {
