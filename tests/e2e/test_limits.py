@@ -176,6 +176,8 @@ class Machine(LimitsTestCase):
 
     def exhaust_descriptors(self, server):
         """Nothing can be opened any more before something is closed."""
+        if support.IS_SANITIZED:
+            self.skipTest("UBSan looks at an object's memory through a pipe, and takes it for none without a descriptor")
         used = {int(fd) for fd in os.listdir(f"/proc/{server.pid}/fd")}
         self.limit_descriptors(server, next(fd for fd in itertools.count() if fd not in used))
 
