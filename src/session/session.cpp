@@ -502,7 +502,7 @@ void Session::begin_replay(const std::string& remarks) {
     return;
   }
   if (!remarks.empty()) {
-    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, remarks) : remarks;
+    add_notice(remarks);
   }
   returning_ = Return::kJournal;
   replay_next();
@@ -530,7 +530,7 @@ void Session::conclude_start(const std::string& remarks) {
   if (is_reset) {
     answer_text(reset_text(remarks));
   } else if (!remarks.empty()) {
-    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, remarks) : remarks;
+    add_notice(remarks);
   }
   if (fresh) {
     enter(SessionState::kIdle);

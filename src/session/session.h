@@ -258,6 +258,7 @@ class Session final : private worker::WorkerEvents {
   void replay_again(const std::string& how);
   void prepare_reset();
   void rest();
+  void add_notice(const std::string& sentence);
   void write_down(const Call& call, const Outcome& outcome);
   void write_down(const JournalEntry& entry);
 

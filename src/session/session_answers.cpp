@@ -80,6 +80,10 @@ void Session::finish(Outcome outcome) {
   }
 }
 
+void Session::add_notice(const std::string& sentence) {
+  notice_ = notice_ ? fmt::format("{}\n{}", *notice_, sentence) : sentence;
+}
+
 /// Before anybody hears of it: what was answered is in the journal.
 void Session::write_down(const Call& call, const Outcome& outcome) {
   const Operation* operation = std::get_if<Operation>(&call.task);
@@ -105,7 +109,7 @@ void Session::write_down(const JournalEntry& entry) {
   journal_.record(entry);
   if (const std::optional<std::string> trouble = journal_.take_trouble()) {
     around_.log.warning("journal", {{"session", name_}, {"trouble", *trouble}});
-    notice_ = notice_ ? fmt::format("{}\n{}", *notice_, *trouble) : *trouble;
+    add_notice(*trouble);
   }
 }
 

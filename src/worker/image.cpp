@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/loop.h"
 #include "base/result.h"
@@ -37,29 +38,20 @@ std::unexpected<Error> unavailable(std::string message) {
   return std::unexpected(Error{.code = ErrorCode::kUnavailable, .message = std::move(message)});
 }
 
-/// FNV-1a: a name for some bytes, not a defence against anybody.
-void hash_into(std::uint64_t& hash, std::string_view bytes) {
-  for (const char c : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-}
-
 /// A name that changes with the SBCL and with any of the agent's files.
 std::string image_name(std::string_view version, const fs::path& lisp, const fs::path& agent) {
   std::vector<fs::path> files;
   std::error_code error;
   std::ranges::copy(fs::directory_iterator(agent, error), std::back_inserter(files));
   std::ranges::sort(files);
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  hash_into(hash, lisp.native());
+  std::uint64_t sum = hash(lisp.native());
   for (const fs::path& file : files) {
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
-    hash_into(hash, file.filename().native());
-    hash_into(hash, text.str());
+    sum = hash(text.str(), hash(file.filename().native(), sum));
   }
-  std::string name = fmt::format("worker-{}-{:016x}", version, hash);
+  std::string name = fmt::format("worker-{}-{:016x}", version, sum);
   std::ranges::replace(name, '/', '-');
   std::ranges::replace(name, ' ', '-');
   return name;
