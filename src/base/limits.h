@@ -71,7 +71,7 @@ constexpr std::size_t kSessions = 100;
 /// A session's name, which goes into file names.
 constexpr std::size_t kNameBytes = 64;
 
-/// Calls that can be undone. Each costs a frozen process of 1 to 3 MB, and more as the heap
+/// Calls that can be undone. Each costs a frozen process of some MB, and more as the heap
 /// changes.
 constexpr std::size_t kUndoDepth = 10;
 
